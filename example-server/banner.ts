@@ -1,0 +1,116 @@
+import type { Caller, Limiter } from '../src/index.ts'
+import { BackendService } from './gen/example/v1/backend_pb.ts'
+
+export interface BannerOptions {
+  /** The URLs of the listeners. */
+  http: string
+  h2c: string
+  /** The plugin's table, as text. */
+  categoryTable: string
+  limiter: Limiter
+  /** Shown in the examples: only ever a key that everybody knows. Absent: a placeholder is. */
+  demoKey?: string
+  /** Where the limits come from. */
+  config?: string
+  /** Where envelopes are kept. */
+  database?: string
+}
+
+/** The categories that the example's RPCs charge. */
+const CATEGORIES = ['request', 'publish', 'identity_update', 'chain_verify', 'push', 'upload']
+
+// Nobody: an address for documentation, and names that no configuration needs to name.
+const SAMPLES: readonly Caller[] = [
+  { type: 'api_key', name: '' },
+  { type: 'jwt', iss: '', sub: '' },
+  { type: 'ip', address: '192.0.2.0' },
+]
+const ADDRESS = SAMPLES[2]!
+
+/** What the server says when it has started: where it is, what a call costs, what is admitted, and what to try. */
+export function banner(options: BannerOptions): string {
+  const { http, h2c, categoryTable, limiter, config, database } = options
+  const rows = [
+    ['HTTP/1.1', http, 'curl, browsers, Connect, gRPC-Web'],
+    ['HTTP/2', h2c, 'gRPC and Connect, without TLS'],
+    ['Limits', config ?? 'the defaults', ''],
+    ['Envelopes', database ?? 'in memory', ''],
+  ]
+  return `
+fastify-allowance example server
+
+${table(rows)}
+
+What a call costs
+
+${indent(categoryTable)}
+
+What is admitted, for each caller (a caller is an API key, a user of a token, or an address)
+
+${table(CATEGORIES.map((category) => [category, limitsInWords(limiter, category)]))}
+
+Try it
+
+${indent(examples(options))}
+
+`
+}
+
+function limitsInWords(limiter: Limiter, category: string): string {
+  const [apiKey, jwt, ip] = SAMPLES.map((sample) => {
+    const limits = limiter.remaining(sample, category).map(({ limit }) => `${limit.count} per ${limit.windowSeconds} s`)
+    return limits.join(', ') || 'everything'
+  })
+  return apiKey === jwt && jwt === ip ? ip! : `API key: ${apiKey}; token: ${jwt}; address: ${ip}`
+}
+
+function examples({ http, limiter, demoKey = 'YOUR-API-KEY' }: BannerOptions): string {
+  const call = (rpc: string, body: string, rest = '') =>
+    `curl -sS ${rest}--json '${body}' ${http}/${BackendService.typeName}/${rpc}`
+  const lines = [
+    '# publish an envelope, as the owner of an API key',
+    call(
+      'Publish',
+      `{"envelopes":[{"topic":"greetings","applicationMessage":"${Buffer.from('hello').toString('base64')}"}]}`,
+      `-H 'X-Api-Key: ${demoKey}' `,
+    ),
+    '# read it, charged to your address; or as a user, with a token',
+    call('Query', '{"topics":["greetings"]}'),
+    call('Query', '{"topics":["greetings"]}', '-H "Authorization: Bearer $(npm run -s token -- --sub alice)" '),
+    '# free',
+    call('GetConfiguration', '{}'),
+    `curl -sS --json '{}' ${http}/grpc.health.v1.Health/Check`,
+  ]
+  if (refusesSoon(limiter)) {
+    lines.push(
+      '# again and again, until it is refused',
+      `while ${call('CreateUpload', '{"sizeBytes":"1"}', '--fail-with-body ')}; do echo; done`,
+    )
+  }
+  return lines.join('\n')
+}
+
+/** Whether an address that uploads as fast as curl can is refused before long. */
+function refusesSoon(limiter: Limiter): boolean {
+  return limiter
+    .remaining(ADDRESS, 'upload')
+    .some(({ limit }) => limit.count <= 1000 && limit.count / limit.windowSeconds <= 10)
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  return indent(
+    rows
+      .map((row) =>
+        row
+          .map((cell, i) => cell.padEnd(widths[i]!))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n'),
+  )
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ')
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parse, TomlError } from 'smol-toml'
+import { type Clock, createLimiter, type Limiter, type LimiterOptions } from '../src/index.ts'
+import type { AuthConfig } from './auth/identify.ts'
+import { parseAuth } from './config-auth.ts'
+import { isTable, type Report, unknownKeys } from './config-values.ts'
+import { StartProblem } from './problem.ts'
+
+/** What a configuration file decides. */
+export interface ExampleConfig {
+  auth: AuthConfig
+  limiter: Limiter
+}
+
+/**
+ * Reads a configuration file: `[rate_limits]`, in the spelling of the spec, and `[auth]`.
+ * @param file Its path; a `jwks_file` in it is relative to its folder.
+ * @param clock Of the limiter. Default: the system's.
+ * @throws {StartProblem} listing everything that is wrong in it, or why it cannot be read.
+ */
+export function loadConfig(file: string, clock?: Clock): ExampleConfig {
+  return parseConfig(readFile(file), file, clock)
+}
+
+/** As `loadConfig`, for the text of a file that has been read. */
+export function parseConfig(text: string, file: string, clock?: Clock): ExampleConfig {
+  const problems: string[] = []
+  const report: Report = (path, problem) => problems.push(`${path}: ${problem}`)
+  const { rate_limits: rateLimits, auth, ...others } = parseToml(text, file)
+  unknownKeys('', others, ['rate_limits', 'auth'], report)
+  const limiter = tryLimiter(rateLimits, report, clock)
+  const parsedAuth = parseAuth(auth, dirname(resolve(file)), report)
+  if (!limiter || problems.length > 0) throw new StartProblem(problems.map((problem) => `${file}: ${problem}`))
+  return { auth: parsedAuth, limiter }
+}
+
+function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new StartProblem([`--config: must be a file that can be read, got ${JSON.stringify(file)} (${code})`])
+  }
+}
+
+function parseToml(text: string, file: string): Record<string, unknown> {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    // Only the first line of the message: the others quote the file, where a secret may be.
+    const reason = error.message.split('\n', 1)[0]
+    throw new StartProblem([`${file}: line ${error.line}, column ${error.column}: must be TOML: ${reason}`])
+  }
+}
+
+function tryLimiter(rateLimits: unknown, report: Report, clock: Clock | undefined): Limiter | undefined {
+  if (rateLimits !== undefined && !isTable(rateLimits)) {
+    report('rate_limits', 'must be a table')
+    return undefined
+  }
+  try {
+    return createLimiter({ ...(rateLimits && { rateLimits }), ...(clock && { clock }) } as LimiterOptions)
+  } catch (error) {
+    // The plugin names its option in camelCase; in the file it is the table rate_limits.
+    const { problems } = error as { problems?: readonly { path: string; message: string }[] }
+    if (!problems) throw error
+    for (const { path, message } of problems) report(path.replace(/^rateLimits/, 'rate_limits'), message)
+    return undefined
+  }
+}

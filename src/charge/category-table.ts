@@ -1,0 +1,52 @@
+import { type PlannedCharge, type RpcPlan, rpcName } from './rpc-plan.ts'
+
+/** One RPC of the category table, in words. */
+export type CategoryRow = {
+  /** Such as `backend.v1.Backend/Publish`. */
+  readonly rpc: string
+  /** What it costs to call it at all: `free` or `1 request`. */
+  readonly call: string
+  /** What it costs beyond that, in the order in which it is spent: `publish: envelopes (at least 1)`. */
+  readonly charges: readonly string[]
+}
+
+/** What every RPC costs, in the order of the plans, as it can be printed when the server starts. */
+export function categoryTable(plans: readonly RpcPlan[]): CategoryRow[] {
+  return plans.map((plan) => {
+    const { methodKind } = plan.method
+    const isPerMessage = methodKind === 'client_streaming' || methodKind === 'bidi_streaming'
+    return {
+      rpc: rpcName(plan.method),
+      call: plan.free ? 'free' : '1 request',
+      charges: plan.charges.map((charge) => `${charge.category}: ${costInWords(charge, isPerMessage)}`),
+    }
+  })
+}
+
+/** The table as plain text in aligned columns, one line an RPC and one more for each charge after its first. */
+export function formatCategoryTable(rows: readonly CategoryRow[]): string {
+  const rpcWidth = Math.max(0, ...rows.map((row) => row.rpc.length))
+  const callWidth = Math.max(0, ...rows.map((row) => row.call.length))
+  return rows
+    .flatMap(({ rpc, call, charges: [first = '', ...others] }) => [
+      [rpc, call, first] as const,
+      ...others.map((charge) => ['', '', charge] as const),
+    ])
+    .map(([rpc, call, charge]) => `${rpc.padEnd(rpcWidth)}  ${call.padEnd(callWidth)}  ${charge}`.trimEnd())
+    .join('\n')
+}
+
+function costInWords(charge: PlannedCharge, isPerMessage: boolean): string {
+  if (charge.byHandler) {
+    return 'by the handler'
+  }
+  if (charge.path === undefined) {
+    return String(charge.units)
+  }
+  const notes = [
+    ...(charge.atLeast > 0 ? [`at least ${charge.atLeast}`] : []),
+    ...(isPerMessage ? ['in each message'] : []),
+  ]
+  const counted = notes.length > 0 ? `${charge.path} (${notes.join(', ')})` : charge.path
+  return charge.units === 1 ? counted : `${counted} × ${charge.units}`
+}

@@ -1,0 +1,115 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { z } from 'zod'
+import { mustBe, optionsObject, parseOptions } from '../policy/option-schema.ts'
+import { chargeProblem } from './check-charge.ts'
+import { rpcName } from './rpc-plan.ts'
+
+/** One charge in TypeScript, the same as the message `allowance.v1.Charge` in a .proto. */
+export type Charge = {
+  /** The category that is spent, as the limits name it. */
+  readonly category: string
+  /**
+   * Count path: what to count in the request message, in the field names of the .proto, joined by dots, such as
+   * `envelopes.identity_update`. Default: the charge does not depend on the message.
+   */
+  readonly count?: string | undefined
+  /** The least that is counted: a whole number from 0 up to 2³²−1. Default 0. Needs `count`. */
+  readonly atLeast?: number | undefined
+  /** Units for each value counted, or for the whole call without `count`: from 1 up to 2³²−1. Default 1. */
+  readonly units?: number | undefined
+  /** True: the handler spends it itself. Cannot stand beside `count`, `atLeast` or `units`. Default false. */
+  readonly byHandler?: boolean | undefined
+}
+
+/** What an RPC costs: nothing, or one unit of `request` and then these charges in this order, which may be none. */
+export type RpcCharges = { readonly free: true } | { readonly charges: readonly Charge[] }
+
+/** One entry of the plugin option `charges`. An entry for a method stands above one for its whole service. */
+export type ChargesOptionEntry =
+  | { readonly method: DescMethod; readonly free: true }
+  | { readonly method: DescMethod; readonly charges: readonly Charge[] }
+  | { readonly service: DescService; readonly free: true }
+
+/**
+ * Checks the plugin option `charges`, a list of {@link ChargesOptionEntry} for services whose .proto one does not own,
+ * and returns the lookup of what it declares for an RPC, to be given to `planRpc`. RPCs are found by name, whichever
+ * copy of the generated code a descriptor comes from. The option is copied; undefined is an empty list.
+ *
+ * @throws AllowanceOptionsError listing every problem with its place, such as `charges[2].method`, the value and what is
+ * allowed: unknown keys, what is no descriptor, a method or service given twice, charges that cannot be meant.
+ */
+export function parseChargesOption(option: unknown = []): (method: DescMethod) => RpcCharges | undefined {
+  // The name of a service has no slash and that of an RPC has one, so that both can stand in one map.
+  const declared = new Map<string, RpcCharges>()
+  for (const entry of parseOptions(entryList, option, 'charges')) {
+    declared.set(nameOf(entry), 'free' in entry ? { free: true } : { charges: entry.charges })
+  }
+  return (method) => declared.get(rpcName(method)) ?? declared.get(method.parent.typeName)
+}
+
+type ParsedEntry = { readonly subject: DescMethod | DescService } & RpcCharges
+
+const charge = optionsObject({
+  // what the values may be is said once, for both ways to declare a charge
+  category: z.unknown().optional(),
+  count: z.unknown().optional(),
+  atLeast: z.unknown().optional(),
+  units: z.unknown().optional(),
+  byHandler: z.unknown().optional(),
+}).transform((value) => value as Charge)
+
+const entry = optionsObject({
+  method: descriptor<DescMethod>('rpc', 'the descriptor of a method, such as ElizaService.method.say').optional(),
+  service: descriptor<DescService>('service', 'the descriptor of a service, such as ElizaService').optional(),
+  free: z.literal(true, { error: mustBe('true; an RPC that is not free needs no entry') }).optional(),
+  charges: z.array(charge, { error: mustBe('a list of charges') }).optional(),
+}).transform(({ method, service, free, charges }, context): ParsedEntry => {
+  const subject = method ?? service
+  if (subject === undefined || (method !== undefined && service !== undefined)) {
+    context.addIssue('must have exactly one of the keys method, service')
+    return z.NEVER
+  }
+  if ((free === undefined) === (charges === undefined)) {
+    context.addIssue('must have exactly one of the keys free, charges')
+    return z.NEVER
+  }
+  if (charges === undefined) {
+    return { subject, free: true }
+  }
+  if (subject.kind === 'service') {
+    const message = 'cannot stand beside service: a service can only be free as a whole; give charges method by method'
+    context.addIssue({ code: 'custom', path: ['charges'], message })
+    return z.NEVER
+  }
+  for (const [index, given] of charges.entries()) {
+    const problem = chargeProblem(given, subject.input, (key) => key)
+    if (problem !== undefined) {
+      context.addIssue({ code: 'custom', path: ['charges', index, problem.key], message: problem.message })
+    }
+  }
+  return { subject, charges }
+})
+
+const entryList = z.array(entry, { error: mustBe('a list') }).superRefine((entries, context) => {
+  const firstWith = new Map<string, number>()
+  for (const [index, given] of entries.entries()) {
+    // entries refused above are here too, as anything
+    const name = given?.subject && nameOf(given)
+    if (name === undefined) continue
+    const first = firstWith.get(name) ?? index
+    firstWith.set(name, first)
+    if (first !== index) {
+      const message = `${name} is declared already, at charges[${first}]; allowed: once`
+      context.addIssue({ code: 'custom', path: [index, given.subject.kind === 'rpc' ? 'method' : 'service'], message })
+    }
+  }
+})
+
+function descriptor<Desc extends { readonly kind: string }>(kind: Desc['kind'], allowed: string) {
+  const isDescriptor = (value: unknown) => typeof value === 'object' && (value as Desc | null)?.kind === kind
+  return z.custom<Desc>(isDescriptor, { error: mustBe(allowed) })
+}
+
+function nameOf({ subject }: ParsedEntry): string {
+  return subject.kind === 'rpc' ? rpcName(subject) : subject.typeName
+}

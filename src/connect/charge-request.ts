@@ -1,0 +1,62 @@
+import { ConnectError } from '@connectrpc/connect'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { ResolvedCaller } from '../limiter.ts'
+import { type RejectionOptions, sendRejection } from '../rejection/send.ts'
+import { ClientGoneError, type RequestAllowance } from '../request-allowance.ts'
+import type { WiredRpc } from './wired-routes.ts'
+
+/**
+ * Makes the hook of an RPC's route that works out the caller and spends its unit of `request`, before the body is read
+ * or any other condition is looked at (RATE-014). It is the route's own hook, so that those of the whole instance, CORS
+ * among them, have run whenever they were added.
+ */
+export function chargeRequest(
+  rpc: WiredRpc,
+  requestCategory: number,
+  allowanceFor: (request: FastifyRequest) => RequestAllowance,
+  options: Omit<RejectionOptions, 'clientStreams'>,
+): onRequestHookHandler {
+  const { methodKind } = rpc.plan.method
+  const rejection = {
+    ...options,
+    clientStreams: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
+  }
+
+  return function allowanceOnRequest(request, reply, done) {
+    // A preflight asks whether a request may be made; it is none.
+    if (request.method === 'OPTIONS') return done()
+    const allowance = allowanceFor(request)
+    const charge = (caller: ResolvedCaller) => {
+      const error = allowance.charge(caller, requestCategory, 1)
+      if (error === undefined) done()
+      else refuse(request, reply, error, rejection)
+    }
+    const fail = (error: unknown) => {
+      if (error instanceof ConnectError) refuse(request, reply, error, rejection)
+      else if (error instanceof ClientGoneError) leave(request, reply)
+      else done(error instanceof Error ? error : new Error('identify threw what is no Error', { cause: error }))
+    }
+
+    let caller: ResolvedCaller | Promise<ResolvedCaller>
+    try {
+      caller = allowance.identify()
+    } catch (error) {
+      return fail(error)
+    }
+    if (caller instanceof Promise) caller.then(charge, fail)
+    else charge(caller)
+  }
+}
+
+function refuse(request: FastifyRequest, reply: FastifyReply, error: ConnectError, options: RejectionOptions): void {
+  sendRejection(request, reply, error, options).catch((cause: unknown) => {
+    request.log.error({ err: cause }, 'a rejection could not be written')
+    leave(request, reply)
+  })
+}
+
+/** Ends a request that nobody can be answered. */
+function leave(request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack()
+  request.raw.destroy()
+}

@@ -1,0 +1,38 @@
+import { type ContextValues, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
+import type { Allowance, RequestAllowance } from '../request-allowance.ts'
+
+/** Where a Connect handler's context carries the allowance of its request. */
+export const allowanceKey = createContextKey<RequestAllowance | undefined>(undefined, {
+  description: 'fastify-allowance',
+})
+
+/**
+ * The allowance of the request that a Connect handler serves.
+ * @throws Error when the service is not registered through `app.allowance.connect()`.
+ */
+export function allowanceOf(context: Pick<HandlerContext, 'values'>): Allowance {
+  const allowance = context.values.get(allowanceKey)
+  if (allowance === undefined) {
+    throw new Error('no allowance in this context: register the service through app.allowance.connect({ routes })')
+  }
+  return allowance
+}
+
+/**
+ * The context values that the app gives a handler, and the allowance. The app's own are not written to: they may be
+ * shared by all requests.
+ */
+export function withAllowance(values: ContextValues | undefined, allowance: RequestAllowance): ContextValues {
+  const own = values ?? createContextValues()
+  return {
+    get: (key) => (key.id === allowanceKey.id ? (allowance as never) : own.get(key)),
+    set(key, value) {
+      own.set(key, value)
+      return this
+    },
+    delete(key) {
+      own.delete(key)
+      return this
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import type { ConnectRouter, ConnectRouterOptions } from '@connectrpc/connect'
+import { rpcName } from '../charge/rpc-plan.ts'
+import { chargeInterceptor } from './charge-interceptor.ts'
+import type { RpcCharging } from './rpc-charges.ts'
+
+/** One RPC as it was registered. */
+export interface WiredRpc extends RpcCharging {
+  /** The path that the router gives it, without the prefix of the Fastify scope: `/backend.v1.Backend/Publish`. */
+  readonly requestPath: string
+  /** Whether there is something to run. A method that its service declares and nobody implemented costs nothing. */
+  readonly implemented: boolean
+}
+
+/**
+ * Registers `routes` on a router so that each RPC pays its charges, whichever interceptors the router, its service or
+ * its method bring: options given to `service()` or `rpc()` replace the router's, so the charges are wired in there.
+ * They come first, before any other interceptor.
+ * @returns every RPC that `routes` registered.
+ * @throws Error naming the RPC, for one whose charges are wrong, and for one that was put on the router past these two.
+ */
+export function wireRoutes(
+  router: ConnectRouter,
+  routes: (router: ConnectRouter) => unknown,
+  routerOptions: ConnectRouterOptions,
+  chargingOf: (method: DescMethod) => RpcCharging,
+): WiredRpc[] {
+  const chargings = new Map<DescMethod, RpcCharging>()
+  const implemented = new Set<DescMethod>()
+  const charge = chargeInterceptor((method) => chargings.get(method)!.charges)
+
+  const plan = (method: DescMethod, hasHandler: boolean) => {
+    chargings.set(method, chargings.get(method) ?? chargingOf(method))
+    if (hasHandler) implemented.add(method)
+  }
+  // The router takes its own protocols for a service without options only, and such a service has options now.
+  const withCharges = (options: Partial<ConnectRouterOptions> = protocolsOf(routerOptions)) => ({
+    ...options,
+    interceptors: [charge, ...(options.interceptors ?? routerOptions.interceptors ?? [])],
+  })
+
+  const wired = {
+    handlers: router.handlers,
+    service(service: DescService, implementation: Record<string, unknown>, options?: Partial<ConnectRouterOptions>) {
+      for (const method of service.methods) plan(method, typeof implementation[method.localName] === 'function')
+      router.service(service, implementation as never, withCharges(options))
+      return wired
+    },
+    rpc(method: DescMethod, implementation: never, options?: Partial<ConnectRouterOptions>) {
+      plan(method, true)
+      router.rpc(method, implementation, withCharges(options))
+      return wired
+    },
+  }
+  routes(wired as unknown as ConnectRouter)
+
+  return router.handlers.map(({ method, requestPath }) => {
+    const charging = chargings.get(method)
+    if (charging === undefined) {
+      throw new Error(`${rpcName(method)} cannot be charged: register it by the router's service() or rpc()`)
+    }
+    return { ...charging, requestPath, implemented: implemented.has(method) }
+  })
+}
+
+function protocolsOf({ connect, grpc, grpcWeb }: ConnectRouterOptions): Partial<ConnectRouterOptions> {
+  return {
+    ...(connect !== undefined && { connect }),
+    ...(grpc !== undefined && { grpc }),
+    ...(grpcWeb !== undefined && { grpcWeb }),
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import type { ChargesOptionEntry } from './charge/charges-option.ts'
+import type { Clock } from './clock/clock.ts'
+import { Limiter } from './limiter.ts'
+import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
+import { AllowanceOptionsError } from './policy/options-error.ts'
+import type { RateLimitsOptions } from './policy/rate-limits.ts'
+import type { Identify } from './request-allowance.ts'
+
+/** Options of the plugin. All are checked when it is registered. */
+export interface AllowanceOptions {
+  /** The `domain` of the ErrorInfo of every rejection: who says it, e.g. `example.com`. Clients act on theirs only. Required. */
+  domain: string
+
+  /** Limits, by category and by caller. Default: the built-in categories and their limits. Not beside `limiter`. */
+  rateLimits?: RateLimitsOptions | undefined
+
+  /** A limiter made by `createLimiter`, when several servers share one, or when it is used elsewhere too. */
+  limiter?: Limiter | undefined
+
+  /**
+   * Who a request is from. Returns an identity, or nothing, for a request that is charged to its client address; throws
+   * when the credentials are no good: a ConnectError goes out in the request's own protocol, anything else to Fastify,
+   * and nothing is charged. Called once for each charged request, before its body is read; not for free RPCs,
+   * preflights and unknown paths. Default: everybody is charged to the client address.
+   */
+  identify?: Identify | undefined
+
+  /**
+   * What RPCs cost whose .proto one does not own: `[{ method, charges: [{ category, count }] }, { service, free: true }]`.
+   * Stands in for the options of the .proto.
+   */
+  charges?: readonly ChargesOptionEntry[] | undefined
+
+  /** Where the time comes from. Default: `systemClock`. Not beside `limiter`, which has its own. */
+  clock?: Clock | undefined
+
+  /**
+   * Bytes of a refused request's body that are read and thrown away before it is answered; what is longer is cut off.
+   * 0 … 2⁵³ − 1. Default 1 MiB.
+   */
+  maxDiscardBytes?: number | undefined
+
+  /** Milliseconds that this may take; what takes longer is cut off. 1 … 2³¹ − 1. Default 10,000. */
+  discardTimeoutMs?: number | undefined
+}
+
+const schema = optionsObject({
+  domain: z
+    .string({ error: mustBe('a name such as "example.com"') })
+    .min(1, { error: mustBe('a name such as "example.com"') }),
+  rateLimits: z.unknown().optional(),
+  limiter: z.instanceof(Limiter, { error: mustBe('a limiter made by createLimiter') }).optional(),
+  identify: z.custom<Identify>(isFunction, { error: mustBe('a function of the request') }).optional(),
+  charges: z.unknown().optional(),
+  clock: z.custom<Clock>(isClock, { error: mustBe('an object with the methods now, wall and schedule') }).optional(),
+  maxDiscardBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(1024 * 1024),
+  discardTimeoutMs: wholeNumber(1, 2 ** 31 - 1).default(10_000),
+})
+
+/**
+ * Checks the plugin's own options. `rateLimits` and `charges` have their own checks.
+ * @throws AllowanceOptionsError with every mistake.
+ */
+export function parseAllowanceOptions(options: unknown) {
+  const parsed = parseOptions(schema, options, 'options')
+  if (parsed.limiter !== undefined) {
+    for (const key of ['rateLimits', 'clock'] as const) {
+      if (parsed[key] === undefined) continue
+      throw new AllowanceOptionsError([
+        { path: `options.${key}`, message: 'cannot stand beside limiter, which has its own' },
+      ])
+    }
+  }
+  return parsed
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
+}
+
+function isClock(value: unknown): boolean {
+  const clock = value as Partial<Clock> | null | undefined
+  return isFunction(clock?.now) && isFunction(clock?.wall) && isFunction(clock?.schedule)
+}

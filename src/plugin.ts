@@ -1,0 +1,115 @@
+import type { ConnectRouter } from '@connectrpc/connect'
+import type { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
+import { parseChargesOption } from './charge/charges-option.ts'
+import type { RpcPlan } from './charge/rpc-plan.ts'
+import { chargeRequest } from './connect/charge-request.ts'
+import { withAllowance } from './connect/context.ts'
+import { RouteWatch } from './connect/route-watch.ts'
+import { chargingOf } from './connect/rpc-charges.ts'
+import { wireRoutes } from './connect/wired-routes.ts'
+import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
+import { type AllowanceOptions, parseAllowanceOptions } from './plugin-options.ts'
+import { RequestAllowance } from './request-allowance.ts'
+import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
+
+/** The options of connect-fastify's plugin. */
+export type ConnectOptions = Parameters<typeof fastifyConnectPlugin>[1]
+
+/** What the plugin decorates the Fastify instance with. */
+export interface AppAllowance {
+  /** What every caller may spend and has spent. */
+  readonly limiter: Limiter
+
+  /**
+   * Wires the allowance into the options of connect-fastify's plugin:
+   * `app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))`. Every RPC that `routes` registers is charged
+   * then, and its handler finds its allowance by `allowanceOf(context)`. Once for each registration.
+   */
+  connect(options: ConnectOptions): ConnectOptions
+
+  /** What every RPC costs, as a table in plain text. Complete once the app is ready. */
+  categoryTable(): string
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    allowance: AppAllowance
+  }
+  interface FastifyRequest {
+    /** The caller that this request is charged to; undefined until it is known. */
+    readonly caller: ResolvedCaller | undefined
+    /**
+     * Spends `cost` units (0 … 2⁵³ − 1) of `category`. Resolves, or throws the ConnectError to let through; a RangeError
+     * for a category that is not declared or a cost that is no such number.
+     */
+    spend(category: string, cost: number): Promise<void>
+  }
+}
+
+const allowanceOfRequest = Symbol('fastify-allowance.request')
+type WithAllowance = FastifyRequest & { [allowanceOfRequest]: RequestAllowance | null }
+
+/** The category that every charged RPC spends one unit of, before anything else (RATE-014). */
+const REQUEST_CATEGORY = 'request'
+
+async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise<void> {
+  if (app.hasDecorator('allowance')) {
+    throw new Error('fastify-allowance is registered in this scope already: every request would be charged twice')
+  }
+  const options = parseAllowanceOptions(given)
+  const limiter = options.limiter ?? createLimiter({ rateLimits: given.rateLimits, clock: options.clock })
+  const services = { limiter, identify: options.identify, domain: options.domain }
+  const declaredCharges = parseChargesOption(options.charges)
+  const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
+  const discard = { maxBytes: options.maxDiscardBytes, timeoutMs: options.discardTimeoutMs }
+  const plans: RpcPlan[] = []
+  const watch = new RouteWatch()
+
+  const allowanceFor = (request: FastifyRequest): RequestAllowance =>
+    ((request as WithAllowance)[allowanceOfRequest] ??= new RequestAllowance(services, request))
+
+  app.decorateRequest(allowanceOfRequest, null)
+  app.decorateRequest('caller', {
+    getter(this: FastifyRequest) {
+      return allowanceFor(this).caller
+    },
+  })
+  app.decorateRequest('spend', function (this: FastifyRequest, category: string, cost: number) {
+    return allowanceFor(this).spend(category, cost)
+  })
+  app.decorate('allowance', {
+    limiter,
+    connect: (connectOptions) => ({
+      ...connectOptions,
+      routes(router: ConnectRouter) {
+        const method = (descriptor: Parameters<typeof declaredCharges>[0]) =>
+          chargingOf(descriptor, declaredCharges(descriptor), limiter)
+        const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, method)
+        plans.push(...rpcs.map(({ plan }) => plan))
+        watch.expect(rpcs)
+      },
+      contextValues: (request: FastifyRequest) =>
+        withAllowance(connectOptions.contextValues?.(request), allowanceFor(request)),
+    }),
+    categoryTable: () => formatCategoryTable(categoryTable(plans)),
+  })
+
+  app.addHook('onRoute', function (this: FastifyInstance, route) {
+    const rpc = watch.match(this, route as RouteOptions & { routePath: string })
+    if (rpc === undefined || rpc.plan.free || !rpc.implemented) return
+    const hook = chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock })
+    route.onRequest = [hook, ...[route.onRequest ?? []].flat()]
+  })
+  app.addHook('onReady', async () => watch.check(app))
+  if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
+}
+
+/**
+ * The plugin: `await app.register(allowance, { domain: 'example.com', rateLimits, identify })`, then the RPCs by
+ * `app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))`.
+ * @throws AllowanceOptionsError when an option is wrong; Error when it is registered in a scope that has it already.
+ */
+export default fastifyPlugin(allowance, { name: 'fastify-allowance', fastify: '5.x' })

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { AllowanceOptionsError, type OptionProblem } from './options-error.ts'
+import { showValue } from './show-value.ts'
+import { didYouMean, snakeCase } from './spelling.ts'
+
+/**
+ * Checks options against a schema made of the builders below and returns them with defaults filled in. The input is
+ * only read.
+ *
+ * @throws AllowanceOptionsError listing every problem found.
+ */
+export function parseOptions<T>(schema: z.ZodType<T>, input: unknown, path: string): T {
+  const result = schema.safeParse(input)
+  if (result.success) return result.data
+  const problems = new Map<string, OptionProblem>()
+  for (const issue of result.error.issues) {
+    const problem = { path: writtenPath(input, path, issue.path), message: issue.message }
+    problems.set(`${problem.path}: ${problem.message}`, problem)
+  }
+  throw new AllowanceOptionsError([...problems.values()] as [OptionProblem, ...OptionProblem[]])
+}
+
+/** Error text for a value that is not what it must be. */
+export function mustBe(allowed: string): (issue: { readonly input?: unknown }) => string {
+  return ({ input }) =>
+    input === undefined ? `is missing; must be ${allowed}` : `must be ${allowed}, got ${showValue(input)}`
+}
+
+export function wholeNumber(min: number, max: number) {
+  return z.custom<number>((value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max, {
+    error: mustBe(`a whole number from ${min} to ${max}`),
+    abort: false,
+  })
+}
+
+export function flag() {
+  return z.boolean({ error: mustBe('true or false') })
+}
+
+/**
+ * An object with fixed keys, each accepted in camelCase and in snake_case. Refuses by name a key it does not know, and
+ * a key that is there in both spellings.
+ */
+export function optionsObject<const Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = Object.keys(shape)
+  const camelCaseOf = new Map(known.map((key) => [snakeCase(key), key]))
+  const camelCase = (written: Record<string, unknown>) => {
+    const renamed: Record<string, unknown> = Object.create(null)
+    for (const key of Object.keys(written)) {
+      const name = camelCaseOf.get(key) ?? key
+      // both spellings: the snake_case one stays as it is, and is then refused as a key too many
+      renamed[Object.hasOwn(written, name) ? key : name] = written[key]
+    }
+    return renamed
+  }
+  const strict = z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownKeys(issue.keys, known) : undefined),
+  })
+  return z
+    .custom<Record<string, unknown>>(isPlainObject, {
+      error: mustBe(`an object with the keys ${known.join(', ')}`),
+      abort: false,
+    })
+    .transform(camelCase)
+    .pipe(strict)
+}
+
+/** An object whose keys are names that the user chose: they come out as the keys of a Map, and are never renamed. */
+export function namedEntries<Value>(name: z.ZodType<string>, value: z.ZodType<Value>, allowed: string) {
+  const entries = z.map(name, value) as unknown as z.ZodType<Map<string, Value>, Map<string, unknown>>
+  return z
+    .custom<Record<string, unknown>>(isPlainObject, { error: mustBe(allowed), abort: false })
+    .transform((written) => new Map(Object.entries(written)))
+    .pipe(entries)
+}
+
+/** Error text for keys that an object must not have, each by name. */
+export function unknownKeys(keys: readonly string[], known: readonly string[]): string {
+  const camelCaseOf = new Map(known.map((key) => [snakeCase(key), key]))
+  const parts = keys.map((key) => {
+    const twin = camelCaseOf.get(key)
+    if (twin !== undefined)
+      return `${showValue(key)} and ${showValue(twin)} are one key in two spellings, write only one`
+    return `unknown key ${showValue(key)}${didYouMean(key, [...known, ...camelCaseOf.keys()])}`
+  })
+  const unknown = keys.filter((key) => !camelCaseOf.has(key))
+  if (unknown.length > 0) {
+    const list = unknown.some((key) => /[a-z]_[a-z]/.test(key)) ? [...camelCaseOf.keys()] : known
+    parts.push(`known keys: ${list.join(', ')}`)
+  }
+  return parts.join('; ')
+}
+
+/** Object.prototype of another realm counts; class instances and Maps do not: their content would be lost silently. */
+export function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function writtenPath(input: unknown, root: string, path: readonly PropertyKey[]): string {
+  let text = root
+  let at = input
+  for (const segment of path) {
+    const key = typeof segment === 'string' ? writtenKey(at, segment, root) : segment
+    text += typeof key !== 'string' ? `[${String(key)}]` : /^[\w-]+$/.test(key) ? `.${key}` : `[${showValue(key)}]`
+    at = (at as Record<PropertyKey, unknown> | undefined)?.[key]
+  }
+  return text
+}
+
+function writtenKey(holder: unknown, key: string, root: string): string {
+  const own = (name: string) => typeof holder === 'object' && holder !== null && Object.hasOwn(holder, name)
+  if (own(key)) return key
+  // a key that is missing: spelled as the root is, `rate_limits` in a config file
+  return own(snakeCase(key)) || root.includes('_') ? snakeCase(key) : key
+}

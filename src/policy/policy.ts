@@ -1,0 +1,66 @@
+import { type AuthType, authTypes, type Caller } from '../caller/caller.ts'
+import { callerKey } from '../caller/key.ts'
+import { parseTrustedProxies, type TrustedProxies } from '../caller/trusted-proxies.ts'
+import { defaultLimits } from './default-limits.ts'
+import type { Limit } from './options.ts'
+import type { RateLimits } from './rate-limits.ts'
+
+/** The limits of one caller, indexed by category id. Frozen, and one object for all callers with the same limits. */
+export type LimitTable = readonly (readonly Limit[])[]
+
+/** Which limits apply to whom: worked out once, when it is created. */
+export interface Policy {
+  /** False: nothing may be denied (RATE-012). `limitsFor` answers as if it were true. */
+  readonly enabled: boolean
+  /** Memory for the ledger, in MiB. */
+  readonly maxMemoryMib: number
+  readonly trustedProxies: TrustedProxies
+  /** Names by category id: the seven built-in ones in the order of the default limits table, then those of one's own. */
+  readonly categories: readonly string[]
+  /** The id of a category, its index in `categories`; -1 when nobody declared it. */
+  categoryId(name: string): number
+  /**
+   * The most specific limits that name the caller (RATE-025). At most one Map lookup, none when there are no overrides;
+   * allocates nothing.
+   *
+   * @param caller as `normalizeCaller` returns it
+   * @param key its caller key
+   */
+  limitsFor(caller: Caller, key: string): LimitTable
+}
+
+/** Plans the limits of every kind of caller and of every caller that has an override. */
+export function createPolicy(rateLimits: RateLimits): Policy {
+  const categories = Object.freeze([...new Set([...defaultLimits.keys(), ...rateLimits.categories.keys()])])
+  const ids = new Map(categories.map((name, id) => [name, id]))
+  const byType = Object.fromEntries(authTypes.map((type) => [type, tableOf(type)])) as Record<AuthType, LimitTable>
+  const byKey = new Map<string, LimitTable>()
+  for (const override of rateLimits.overrides) {
+    const base = byType[override.caller.type]
+    const table = categories.map((name, id) => override.categories.get(name) ?? base[id]!)
+    byKey.set(callerKey(override.caller), Object.freeze(table))
+  }
+
+  function tableOf(type: AuthType): LimitTable {
+    return Object.freeze(
+      categories.map((name) => {
+        const set = rateLimits.categories.get(name)
+        const limits = set?.[type] ?? set?.default ?? defaultLimits.get(name)
+        if (limits === undefined) throw new Error(`category ${name} has no default limits`)
+        return limits
+      }),
+    )
+  }
+
+  return Object.freeze({
+    enabled: rateLimits.enabled,
+    maxMemoryMib: rateLimits.maxMemoryMib,
+    trustedProxies: parseTrustedProxies(rateLimits.trustedProxies),
+    categories,
+    categoryId: (name: string) => ids.get(name) ?? -1,
+    limitsFor:
+      byKey.size === 0
+        ? (caller: Caller) => byType[caller.type]
+        : (caller: Caller, key: string) => byKey.get(key) ?? byType[caller.type],
+  })
+}

@@ -1,0 +1,45 @@
+import { create } from '@bufbuild/protobuf'
+import { durationFromMs } from '@bufbuild/protobuf/wkt'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts'
+
+/** The `reason` of the ErrorInfo of every rate-limit rejection. */
+export const REASON = 'RATE_LIMITED'
+
+/** What a rejection says of a denial. Nothing that names the caller. */
+export interface Rejected {
+  readonly category: string
+  /** null: no RetryInfo and no Retry-After. */
+  readonly retryDelayMs: number | null
+}
+
+/**
+ * The one error that every rejection is made of (RATE-040): `resource_exhausted` with the details google.rpc.ErrorInfo
+ * and google.rpc.RetryInfo, and `Retry-After` in whole seconds, rounded up, as its metadata. Thrown in a plain HTTP
+ * route, it makes Fastify answer 429.
+ */
+export function denialError({ category, retryDelayMs }: Rejected, domain: string): ConnectError {
+  const message = `rate limit of category ${category} exceeded`
+  const info = {
+    desc: ErrorInfoSchema,
+    value: create(ErrorInfoSchema, { reason: REASON, domain, metadata: { category } }),
+  }
+  if (retryDelayMs === null) {
+    return withHttpStatus(new ConnectError(message, Code.ResourceExhausted, undefined, [info]), {})
+  }
+  const retryInfo = {
+    desc: RetryInfoSchema,
+    value: create(RetryInfoSchema, { retryDelay: durationFromMs(retryDelayMs) }),
+  }
+  const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryDelayMs / 1000))) }
+  const error = new ConnectError(`${message}, retry in ${retryDelayMs} ms`, Code.ResourceExhausted, headers, [
+    info,
+    retryInfo,
+  ])
+  return withHttpStatus(error, headers)
+}
+
+/** Fastify's default error handler reads these two of an error that a plain route throws. */
+function withHttpStatus(error: ConnectError, headers: Record<string, string>): ConnectError {
+  return Object.assign(error, { statusCode: 429, headers })
+}

@@ -1,0 +1,30 @@
+import type { ConnectError } from '@connectrpc/connect'
+import * as connectStream from './connect-stream.ts'
+import * as connectUnary from './connect-unary.ts'
+import * as grpc from './grpc.ts'
+import * as grpcWeb from './grpc-web.ts'
+import { protocolOf } from './protocol.ts'
+
+/** A rejection as it goes out. */
+export interface WireRejection {
+  readonly status: number
+  readonly headers: Headers
+  /** Absent: the response ends with its headers. */
+  readonly body?: Uint8Array | string
+}
+
+/** Writes an error in the protocol of the request with this content type. */
+export function writeRejection(error: ConnectError, contentType: string | undefined): WireRejection {
+  switch (protocolOf(contentType)) {
+    case 'connect-unary':
+      return connectUnary.write(error)
+    case 'connect-stream':
+      return connectStream.write(error, contentType)
+    case 'grpc':
+      return grpc.write(error, contentType)
+    case 'grpc-web':
+      return grpcWeb.write(error, contentType)
+    case 'grpc-web-text':
+      return grpcWeb.writeText(error, contentType)
+  }
+}

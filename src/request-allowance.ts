@@ -1,0 +1,85 @@
+import type { ConnectError } from '@connectrpc/connect'
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from './caller/caller.ts'
+import { clientAddress } from './caller/client-address.ts'
+import type { Limiter, ResolvedCaller } from './limiter.ts'
+import { denialError } from './rejection/denial-error.ts'
+
+/** Who a request is from: an identity, or nothing for the client address. Throws when the credentials are no good. */
+export type Identify = (request: FastifyRequest) => Caller | undefined | null | Promise<Caller | undefined | null>
+
+/** What a request or a handler can do with the allowance of its caller. */
+export interface Allowance {
+  /** The caller that is charged. undefined until it is known: in a free RPC or a plain route, before the first spend. */
+  readonly caller: ResolvedCaller | undefined
+
+  /**
+   * Spends `cost` units of `category`. Resolves when they are admitted.
+   * @throws ConnectError `resource_exhausted`, when they are denied: let it through, and the client reads the rejection.
+   * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1.
+   */
+  spend(category: string, cost: number): Promise<void>
+}
+
+/** What all requests of one plugin share. */
+export interface AllowanceServices {
+  readonly limiter: Limiter
+  readonly identify: Identify | undefined
+  readonly domain: string
+}
+
+/** The client has gone before it was known who it is, so that there is nobody to charge and nobody to answer. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError'
+}
+
+/** The allowance of one request. */
+export class RequestAllowance implements Allowance {
+  readonly #services: AllowanceServices
+  readonly #request: FastifyRequest
+  caller: ResolvedCaller | undefined
+
+  constructor(services: AllowanceServices, request: FastifyRequest) {
+    this.#services = services
+    this.#request = request
+  }
+
+  /**
+   * Works out the caller, once (RATE-001): what `identify` says, or else the client address.
+   * @throws whatever `identify` throws; ClientGoneError; TypeError when `identify` returns something else than an identity.
+   */
+  identify(): ResolvedCaller | Promise<ResolvedCaller> {
+    if (this.caller !== undefined) return this.caller
+    const { identify } = this.#services
+    const identity = identify?.(this.#request)
+    if (identity instanceof Promise) return identity.then((value) => this.#resolve(value))
+    return this.#resolve(identity)
+  }
+
+  async spend(category: string, cost: number): Promise<void> {
+    const id = this.#services.limiter.categoryId(category)
+    const error = this.charge(await this.identify(), id, cost)
+    if (error !== undefined) throw error
+  }
+
+  /** Spends in a category by its number. Returns the rejection when it is denied. */
+  charge(caller: ResolvedCaller, category: number, cost: number): ConnectError | undefined {
+    const denial = this.#services.limiter.spendIn(caller, category, cost)
+    return denial && denialError(denial, this.#services.domain)
+  }
+
+  #resolve(identity: Caller | undefined | null): ResolvedCaller {
+    const { limiter } = this.#services
+    this.caller = limiter.resolve(identity ?? { type: 'ip', address: this.#clientAddress() })
+    return this.caller
+  }
+
+  /** RATE-002. Fastify's own `trustProxy` has no say: this reads the socket and the raw header. */
+  #clientAddress(): string {
+    const { raw } = this.#request
+    const peer = raw.socket.remoteAddress
+    // A socket that is closed has no address either, and must not be taken for a Unix socket, which never had one.
+    if (peer === undefined && raw.destroyed) throw new ClientGoneError()
+    return clientAddress(peer, raw.headers['x-forwarded-for'], this.#services.limiter.policy.trustedProxies)
+  }
+}
