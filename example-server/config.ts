@@ -63,10 +63,16 @@ function tryLimiter(rateLimits: unknown, report: Report, clock: Clock | undefine
   try {
     return createLimiter({ ...(rateLimits && { rateLimits }), ...(clock && { clock }) } as LimiterOptions)
   } catch (error) {
-    // The plugin names its option in camelCase; in the file it is the table rate_limits.
     const { problems } = error as { problems?: readonly { path: string; message: string }[] }
     if (!problems) throw error
-    for (const { path, message } of problems) report(path.replace(/^rateLimits/, 'rate_limits'), message)
+    for (const { path, message } of problems) report(inFileSpelling(path), inFileSpelling(message))
     return undefined
   }
+}
+
+/** The plugin names options as TypeScript spells them, where they are missing. */
+function inFileSpelling(text: string): string {
+  return text.replace(/\b(?:rateLimits|trustedProxies|maxMemoryMib|windowSeconds)\b/g, (name) =>
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  )
 }

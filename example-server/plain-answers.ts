@@ -7,12 +7,18 @@ const BAD_REQUEST = { error: 'bad request' }
 
 /**
  * Answers that Fastify gives by itself, in words that repeat nothing of the request: a path that nothing is at, a request
- * that is no HTTP, and errors before or outside of an RPC.
+ * that is no HTTP or has no host, and errors before or outside of an RPC.
  */
 export function addPlainAnswers(app: FastifyInstance): void {
   // Before the body: Fastify would answer 415 to a body of a type that it cannot parse, and read the others.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404 && request.method !== 'OPTIONS') return refuseUnread(request, reply.code(404))
+    return undefined
+  })
+  // connect-fastify makes a URL of it, and would not answer at all when it cannot.
+  app.addHook('preValidation', async (request, reply) => {
+    const host = request.headers[':authority'] ?? request.headers.host ?? ''
+    if (!URL.canParse(`http://${host}`)) return reply.code(400).send(BAD_REQUEST)
     return undefined
   })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND))

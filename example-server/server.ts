@@ -11,6 +11,7 @@ import { type LogStream, loggerOptions } from './logging.ts'
 import { addPlainAnswers, answerClientError, answerFrameworkError } from './plain-answers.ts'
 import { createRoutes } from './services/routes.ts'
 import { Store } from './store.ts'
+import { noteDecoded } from './undecodable.ts'
 
 /** The `domain` of the ErrorInfo in rate-limit rejections (RATE-040). */
 export const DOMAIN = 'xmtp.org'
@@ -72,7 +73,7 @@ export async function createExampleServer(options: ExampleServerOptions = {}): P
     if (app === http) await addCors(app)
     addPlainAnswers(app)
     await app.register(allowance, { limiter, identify, domain: DOMAIN })
-    const interceptors: Interceptor[] = [reportFaults(app.log), checkBounds]
+    const interceptors: Interceptor[] = [noteDecoded, reportFaults(app.log), checkBounds]
     await app.register(
       fastifyConnectPlugin,
       app.allowance.connect({ routes, interceptors, readMaxBytes: bounds.requestBytes }),

@@ -144,7 +144,7 @@ export class Limiter {
     const id = this.policy.categoryId(category)
     if (id === -1) {
       throw new RangeError(
-        `category ${JSON.stringify(category)} is not declared; declared are ${this.policy.categories.join(', ')}`,
+        `category ${JSON.stringify(category)} is not declared in rateLimits.categories; declared are ${this.policy.categories.join(', ')}`,
       )
     }
     return id

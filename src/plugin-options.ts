@@ -1,3 +1,4 @@
+import type { RegisterOptions } from 'fastify'
 import { z } from 'zod'
 import type { ChargesOptionEntry } from './charge/charges-option.ts'
 import type { Clock } from './clock/clock.ts'
@@ -63,7 +64,7 @@ const schema = optionsObject({
  * @throws AllowanceOptionsError with every mistake.
  */
 export function parseAllowanceOptions(options: unknown) {
-  const parsed = parseOptions(schema, options, 'options')
+  const parsed = parseOptions(schema, ownOptions(options), 'options')
   if (parsed.limiter !== undefined) {
     for (const key of ['rateLimits', 'clock'] as const) {
       if (parsed[key] === undefined) continue
@@ -73,6 +74,13 @@ export function parseAllowanceOptions(options: unknown) {
     }
   }
   return parsed
+}
+
+/** `app.register` hands a plugin its own options too. */
+function ownOptions(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null) return options
+  const { prefix: _prefix, logLevel: _logLevel, logSerializers: _logSerializers, ...own } = options as RegisterOptions
+  return own
 }
 
 function isFunction(value: unknown): boolean {

@@ -78,8 +78,17 @@ export class RequestAllowance implements Allowance {
   #clientAddress(): string {
     const { raw } = this.#request
     const peer = raw.socket.remoteAddress
-    // A socket that is closed has no address either, and must not be taken for a Unix socket, which never had one.
-    if (peer === undefined && raw.destroyed) throw new ClientGoneError()
+    if (peer === undefined && !isOnUnixSocket(this.#request)) throw new ClientGoneError()
     return clientAddress(peer, raw.headers['x-forwarded-for'], this.#services.limiter.policy.trustedProxies)
   }
+}
+
+/**
+ * Whether a request without an address came over a Unix socket. A client that resets its TCP connection right after
+ * sending has no address either: taken for one, it could choose whom it is charged to where `unix` is trusted.
+ */
+function isOnUnixSocket(request: FastifyRequest): boolean {
+  // HTTP/1.1 sockets know their server, also where the app is served by another than Fastify's.
+  const { server = request.server.server } = request.raw.socket as { server?: { address(): unknown } }
+  return typeof server.address() === 'string'
 }

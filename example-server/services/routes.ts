@@ -4,6 +4,7 @@ import { bounds } from '../bounds.ts'
 import { BackendService, GetConfigurationResponseSchema } from '../gen/example/v1/backend_pb.ts'
 import { Health } from '../gen/health/v1/health_pb.ts'
 import type { Store } from '../store.ts'
+import { blameTheRequest } from '../undecodable.ts'
 import { health } from './health.ts'
 import { publish } from './publish.ts'
 import { push } from './push.ts'
@@ -30,5 +31,6 @@ export function createRoutes(store: Store, domain: string): (router: ConnectRout
   return (router) => {
     router.service(BackendService, backend)
     router.service(Health, health())
+    for (const [i, handler] of router.handlers.entries()) router.handlers[i] = blameTheRequest(handler)
   }
 }

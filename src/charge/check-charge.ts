@@ -1,5 +1,5 @@
 import type { DescMessage } from '@bufbuild/protobuf'
-import { showValue } from '../policy/show-value.ts'
+import { mustBe } from '../policy/option-schema.ts'
 import type { Charge } from './charges-option.ts'
 import { countPathFields } from './count-path-fields.ts'
 
@@ -21,17 +21,17 @@ export function chargeProblem(
 ): ChargeProblem | undefined {
   const { category, count, atLeast, units, byHandler } = charge
   if (typeof category !== 'string' || category === '') {
-    return mustBe('category', 'the name of a category', category)
+    return refusal('category', 'the name of a category', category)
   }
   if (byHandler !== undefined && typeof byHandler !== 'boolean') {
-    return mustBe('byHandler', 'true or false', byHandler)
+    return refusal('byHandler', 'true or false', byHandler)
   }
   const atLeastIsDefault = atLeast === undefined || atLeast === 0
   if (!atLeastIsDefault && !isWholeNumber(atLeast)) {
-    return mustBe('atLeast', `a whole number from 0 to ${maxUint32}`, atLeast)
+    return refusal('atLeast', `a whole number from 0 to ${maxUint32}`, atLeast)
   }
   if (units !== undefined && (units === 0 || !isWholeNumber(units))) {
-    return mustBe('units', `a whole number from 1 to ${maxUint32}`, units)
+    return refusal('units', `a whole number from 1 to ${maxUint32}`, units)
   }
   if (byHandler === true) {
     const beside = count !== undefined ? 'count' : !atLeastIsDefault ? 'atLeast' : units !== undefined ? 'units' : null
@@ -47,7 +47,7 @@ export function chargeProblem(
 
 function countProblem(count: unknown, request: DescMessage): ChargeProblem | undefined {
   if (typeof count !== 'string') {
-    return mustBe('count', `a count path in ${request.typeName}`, count)
+    return refusal('count', `a count path in ${request.typeName}`, count)
   }
   try {
     countPathFields(request, count)
@@ -61,6 +61,6 @@ function isWholeNumber(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= maxUint32
 }
 
-function mustBe(key: keyof Charge, allowed: string, value: unknown): ChargeProblem {
-  return { key, message: `must be ${allowed}, got ${showValue(value)}` }
+function refusal(key: keyof Charge, allowed: string, value: unknown): ChargeProblem {
+  return { key, message: mustBe(allowed)({ input: value }) }
 }

@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence, isWrapperDesc } from '@bufbuild/protobuf/wkt'
-import { nearest } from '../policy/spelling.ts'
+import { didYouMean } from '../policy/spelling.ts'
 
 /** What a count path names: the fields that it leads through, in order, and the field at its end. */
 export type CountPathFields = { readonly through: readonly DescField[]; readonly leaf: DescField }
@@ -44,12 +44,9 @@ function fieldNamed(message: DescMessage, segment: string, path: string): DescFi
       `count path "${path}": "${segment}" of ${message.typeName} is a oneof, not a field; name one of its members: ${members}`,
     )
   }
-  const near = nearest(
-    segment,
-    message.fields.map((field) => field.name),
-  )
-  const hint = near === undefined ? '' : ` did you mean "${near}"?`
-  throw new Error(`count path "${path}": ${message.typeName} has no field "${segment}";${hint} ${listed(message)}`)
+  const names = message.fields.map((field) => field.name)
+  const hint = didYouMean(segment, names)
+  throw new Error(`count path "${path}": ${message.typeName} has no field "${segment}"${hint}; ${listed(message)}`)
 }
 
 function messageHeldBy(field: DescField, path: string): DescMessage {

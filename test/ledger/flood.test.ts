@@ -43,17 +43,19 @@ t.test(
 
 t.test('RATE-050: more memory has more slots, and never more bytes than allowed', async (t) => {
   let slots = 0
+  const alive: Limiter[] = [] // one that is collected meanwhile would hide what the next one takes
   for (const maxMemoryMib of [1, 2, 3, 64]) {
     const before = heldBytes()
     const limiter = createLimiter({ rateLimits: { maxMemoryMib }, clock: manualClock(0n) })
+    alive.push(limiter)
     const stats = limiter.stats()
     const allocated = heldBytes().arrayBuffers - before.arrayBuffers
     t.ok(stats.bytes <= maxMemoryMib * 2 ** 20, `${stats.bytes} bytes of ${maxMemoryMib} MiB`)
     t.ok(allocated <= maxMemoryMib * 2 ** 20 + 2 ** 16, `${allocated} bytes really allocated of ${maxMemoryMib} MiB`)
     t.ok(stats.slots >= slots && stats.slots * 128 >= stats.bytes, `${stats.slots} slots`)
     slots = stats.slots
-    t.equal(limiter.stats().forgotten, 0)
   }
+  for (const limiter of alive) t.equal(limiter.stats().forgotten, 0)
 })
 
 t.test('RATE-051: a flood denies nobody, forgets what does not fit, and counts it', async (t) => {
@@ -71,6 +73,7 @@ for (const [limits, retryDelayMs] of [
   ['100/3600', 36_000],
   ['100/3600, 50/1', 36_000],
   ['50/1, 100/3600', 36_000],
+  ['100/3', 30],
   ['100/1, 100/3', 30],
   ['100/3, 300/1', 30],
 ] as const) {

@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import t from 'tap'
+
+/**
+ * Which rooms of src/ may import which, and which packages: the arrows of the architecture. A room that is not listed,
+ * or an import that its row does not allow, fails. `.` is the room of the files in src/ itself.
+ */
+const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
+  limit: { rooms: [], packages: [] },
+  clock: { rooms: ['limit'], packages: [] },
+  caller: { rooms: [], packages: ['node:net', 'ipaddr.js'] },
+  policy: { rooms: ['caller'], packages: ['node:util', 'zod'] },
+  charge: { rooms: ['policy', 'gen'], packages: ['@bufbuild/protobuf', 'zod'] },
+  ledger: { rooms: ['limit', 'clock'], packages: ['node:crypto'] },
+  rejection: {
+    rooms: ['clock', 'gen'],
+    packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
+  },
+  connect: { rooms: ['charge', 'rejection', '.'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify'] },
+  gen: { rooms: [], packages: ['@bufbuild/protobuf'] },
+  '.': {
+    rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'connect'],
+    packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'zod'],
+  },
+}
+
+const src = resolve(import.meta.dirname, '../src')
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => join(src, name))
+
+function roomOf(file: string): string {
+  const path = relative(src, file)
+  return path.includes(sep) ? path.slice(0, path.indexOf(sep)) : '.'
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  const declarations = /^(?:import\b[^'"]*|export (?:type )?(?:\{[^}]*\}|\*[^'"]*) from )['"]([^'"]+)['"]/gm
+  const calls = /\bimport\(\s*['"]([^'"]+)['"]/g
+  return [...text.matchAll(declarations), ...text.matchAll(calls)].map((match) => match[1]!)
+}
+
+function packageOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+t.ok(files.length > 20, 'the sources are found')
+for (const file of files) {
+  const room = roomOf(file)
+  const row = arrows[room]
+  t.ok(row, `${room} is a room of the architecture`)
+  for (const specifier of importsOf(file)) {
+    const name = `${relative(src, file)} imports ${specifier}`
+    if (specifier.startsWith('.')) {
+      const target = roomOf(resolve(dirname(file), specifier))
+      t.ok(target === room || row?.rooms.includes(target), name)
+    } else {
+      t.ok(row?.packages.includes(packageOf(specifier)), name)
+    }
+  }
+}
+
+t.test('the arrows form no circle between rooms, but for the wiring', (t) => {
+  const wiring = ['.', 'connect']
+  const visit = (room: string, path: string[]): void => {
+    if (path.includes(room)) return void t.fail([...path, room].join(' → '))
+    for (const next of arrows[room]!.rooms.filter((other) => !wiring.includes(other))) visit(next, [...path, room])
+  }
+  for (const room of Object.keys(arrows)) if (!wiring.includes(room)) visit(room, [])
+  t.end()
+})
