@@ -32,7 +32,7 @@ export function denialError({ category, retryDelayMs }: Rejected, domain: string
     value: create(RetryInfoSchema, { retryDelay: durationFromMs(retryDelayMs) }),
   }
   const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryDelayMs / 1000))) }
-  const error = new ConnectError(`${message}, retry in ${retryDelayMs} ms`, Code.ResourceExhausted, headers, [
+  const error = new ConnectError(`${message} (retry in ${retryDelayMs} ms)`, Code.ResourceExhausted, headers, [
     info,
     retryInfo,
   ])
