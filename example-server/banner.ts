@@ -64,7 +64,8 @@ function limitsInWords(limiter: Limiter, category: string): string {
   return apiKey === jwt && jwt === ip ? ip! : `API key: ${apiKey}; token: ${jwt}; address: ${ip}`
 }
 
-function examples({ http, limiter, demoKey = 'YOUR-API-KEY' }: BannerOptions): string {
+function examples({ http, limiter, demoKey = 'YOUR-API-KEY', config }: BannerOptions): string {
+  const token = `$(npm run -s token -- ${config === undefined ? '' : `--config ${JSON.stringify(config)} `}--sub alice)`
   const call = (rpc: string, body: string, rest = '') =>
     `curl -sS ${rest}--json '${body}' ${http}/${BackendService.typeName}/${rpc}`
   const lines = [
@@ -76,7 +77,7 @@ function examples({ http, limiter, demoKey = 'YOUR-API-KEY' }: BannerOptions): s
     ),
     '# read it, charged to your address; or as a user, with a token',
     call('Query', '{"topics":["greetings"]}'),
-    call('Query', '{"topics":["greetings"]}', '-H "Authorization: Bearer $(npm run -s token -- --sub alice)" '),
+    call('Query', '{"topics":["greetings"]}', `-H "Authorization: Bearer ${token}" `),
     '# free',
     call('GetConfiguration', '{}'),
     `curl -sS --json '{}' ${http}/grpc.health.v1.Health/Check`,

@@ -4,6 +4,10 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 
 const NOT_FOUND = { error: 'not found' }
 const BAD_REQUEST = { error: 'bad request' }
+const CLIENT_ERRORS: Record<string, string> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+}
 
 /**
  * Answers that Fastify gives by itself, in words that repeat nothing of the request: a path that nothing is at, a request
@@ -35,8 +39,8 @@ export function answerFrameworkError(_error: FastifyError, _request: FastifyRequ
 }
 
 /** Fastify's `clientErrorHandler`: what came in is not HTTP, or not in time. Nothing of it is logged. */
-export function answerClientError(error: { code?: string }, socket: Socket): void {
-  const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
+export function answerClientError({ code = '' }: { code?: string }, socket: Socket): void {
+  const status = CLIENT_ERRORS[code] ?? '400 Bad Request'
   if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
   else socket.destroy()
 }

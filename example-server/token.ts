@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { SignJWT } from 'jose'
 import { loadConfig } from './config.ts'
-import { demo, demoAuth } from './demo.ts'
+import { demoAuth } from './demo.ts'
 import { StartProblem } from './problem.ts'
 
 const USAGE = `Usage: npm run token -- [--iss ISS] [--sub SUB] [--audience AUD] [--expires-in SECONDS] [--config FILE]
@@ -9,7 +9,7 @@ const USAGE = `Usage: npm run token -- [--iss ISS] [--sub SUB] [--audience AUD] 
 Prints a JSON Web Token that the example server accepts, signed with the secret that it shares with an issuer.
 
   --config FILE         the server's configuration; default: the demo credentials
-  --iss ISS             the issuer; default: ${demo.iss}
+  --iss ISS             the issuer; default: the first that the server shares a secret with
   --sub SUB             the subject, who is charged; default: none, and the client address is charged
   --audience AUD        default: the one that the configuration asks for
   --expires-in SECONDS  default 3600
@@ -27,8 +27,9 @@ const options = {
 async function mint(args: readonly string[]): Promise<string> {
   const values = parse(args)
   if (values.help) return USAGE
-  const { config, iss = demo.iss, sub, 'expires-in': expiresIn = '3600' } = values
+  const { config, sub, 'expires-in': expiresIn = '3600' } = values
   const { issuers } = config === undefined ? demoAuth : loadConfig(config).auth
+  const { iss = issuers.find(({ key }) => 'secret' in key)?.iss ?? '' } = values
   const issuer = issuers.find((candidate) => candidate.iss === iss)
   if (!issuer || !('secret' in issuer.key)) {
     const known = issuers.filter(({ key }) => 'secret' in key).map((known) => JSON.stringify(known.iss))

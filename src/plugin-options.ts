@@ -6,7 +6,7 @@ import { Limiter } from './limiter.ts'
 import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import type { RateLimitsOptions } from './policy/rate-limits.ts'
-import type { Identify } from './request-allowance.ts'
+import type { Identify, OnDenied } from './request-allowance.ts'
 
 /** Options of the plugin. All are checked when it is registered. */
 export interface AllowanceOptions {
@@ -26,6 +26,12 @@ export interface AllowanceOptions {
    * preflights and unknown paths. Default: everybody is charged to the client address.
    */
   identify?: Identify | undefined
+
+  /**
+   * Called for every denial, to count or log it. `denial` says which category and limit, not who; for that there is
+   * `request.caller`, which belongs in no log or metric. What it throws is logged, and changes nothing. Default: none.
+   */
+  onDenied?: OnDenied | undefined
 
   /**
    * What RPCs cost whose .proto one does not own: `[{ method, charges: [{ category, count }] }, { service, free: true }]`.
@@ -53,6 +59,7 @@ const schema = optionsObject({
   rateLimits: z.unknown().optional(),
   limiter: z.instanceof(Limiter, { error: mustBe('a limiter made by createLimiter') }).optional(),
   identify: z.custom<Identify>(isFunction, { error: mustBe('a function of the request') }).optional(),
+  onDenied: z.custom<OnDenied>(isFunction, { error: mustBe('a function of the denial and the request') }).optional(),
   charges: z.unknown().optional(),
   clock: z.custom<Clock>(isClock, { error: mustBe('an object with the methods now, wall and schedule') }).optional(),
   maxDiscardBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(1024 * 1024),

@@ -61,7 +61,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   }
   const options = parseAllowanceOptions(given)
   const limiter = options.limiter ?? createLimiter({ rateLimits: given.rateLimits, clock: options.clock })
-  const services = { limiter, identify: options.identify, domain: options.domain }
+  const { identify, onDenied, domain } = options
+  const services = { limiter, identify, onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const discard = { maxBytes: options.maxDiscardBytes, timeoutMs: options.discardTimeoutMs }

@@ -1,12 +1,16 @@
-import type { ConnectError } from '@connectrpc/connect'
+import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
 import { clientAddress } from './caller/client-address.ts'
-import type { Limiter, ResolvedCaller } from './limiter.ts'
+import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
+import { asHttpError } from './rejection/http.ts'
 
 /** Who a request is from: an identity, or nothing for the client address. Throws when the credentials are no good. */
 export type Identify = (request: FastifyRequest) => Caller | undefined | null | Promise<Caller | undefined | null>
+
+/** Told of every denial, with the request that is refused for it. */
+export type OnDenied = (denial: Denial, request: FastifyRequest) => void
 
 /** What a request or a handler can do with the allowance of its caller. */
 export interface Allowance {
@@ -25,6 +29,7 @@ export interface Allowance {
 export interface AllowanceServices {
   readonly limiter: Limiter
   readonly identify: Identify | undefined
+  readonly onDenied: OnDenied | undefined
   readonly domain: string
 }
 
@@ -58,14 +63,24 @@ export class RequestAllowance implements Allowance {
 
   async spend(category: string, cost: number): Promise<void> {
     const id = this.#services.limiter.categoryId(category)
-    const error = this.charge(await this.identify(), id, cost)
-    if (error !== undefined) throw error
+    try {
+      const error = this.charge(await this.identify(), id, cost)
+      if (error !== undefined) throw error
+    } catch (error) {
+      throw error instanceof ConnectError ? asHttpError(error) : error
+    }
   }
 
   /** Spends in a category by its number. Returns the rejection when it is denied. */
   charge(caller: ResolvedCaller, category: number, cost: number): ConnectError | undefined {
     const denial = this.#services.limiter.spendIn(caller, category, cost)
-    return denial && denialError(denial, this.#services.domain)
+    if (denial === undefined) return undefined
+    try {
+      this.#services.onDenied?.(denial, this.#request)
+    } catch (error) {
+      this.#request.log.error({ err: error }, 'onDenied threw')
+    }
+    return denialError(denial, this.#services.domain)
   }
 
   #resolve(identity: Caller | undefined | null): ResolvedCaller {

@@ -15,8 +15,7 @@ export interface Rejected {
 
 /**
  * The one error that every rejection is made of (RATE-040): `resource_exhausted` with the details google.rpc.ErrorInfo
- * and google.rpc.RetryInfo, and `Retry-After` in whole seconds, rounded up, as its metadata. Thrown in a plain HTTP
- * route, it makes Fastify answer 429.
+ * and google.rpc.RetryInfo, and `Retry-After` in whole seconds, rounded up, as its metadata.
  */
 export function denialError({ category, retryDelayMs }: Rejected, domain: string): ConnectError {
   const message = `rate limit of category ${category} exceeded`
@@ -24,22 +23,14 @@ export function denialError({ category, retryDelayMs }: Rejected, domain: string
     desc: ErrorInfoSchema,
     value: create(ErrorInfoSchema, { reason: REASON, domain, metadata: { category } }),
   }
-  if (retryDelayMs === null) {
-    return withHttpStatus(new ConnectError(message, Code.ResourceExhausted, undefined, [info]), {})
-  }
+  if (retryDelayMs === null) return new ConnectError(message, Code.ResourceExhausted, undefined, [info])
   const retryInfo = {
     desc: RetryInfoSchema,
     value: create(RetryInfoSchema, { retryDelay: durationFromMs(retryDelayMs) }),
   }
-  const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryDelayMs / 1000))) }
-  const error = new ConnectError(`${message} (retry in ${retryDelayMs} ms)`, Code.ResourceExhausted, headers, [
+  const metadata = { 'retry-after': String(Math.max(1, Math.ceil(retryDelayMs / 1000))) }
+  return new ConnectError(`${message}, retry in ${retryDelayMs} ms`, Code.ResourceExhausted, metadata, [
     info,
     retryInfo,
   ])
-  return withHttpStatus(error, headers)
-}
-
-/** Fastify's default error handler reads these two of an error that a plain route throws. */
-function withHttpStatus(error: ConnectError, headers: Record<string, string>): ConnectError {
-  return Object.assign(error, { statusCode: 429, headers })
 }

@@ -120,10 +120,7 @@ t.test('RATE-011, case 9: credentials that are not valid are refused, and nobody
     ['a sub that is no text', bearer(await token({ sub: 7 as never }))],
     ['a token that has expired', bearer(await token({ ...victim, exp: nowSeconds - 60 }))],
     ['a token that is not yet in force', bearer(await token({ ...victim, nbf: nowSeconds + 600 }))],
-    [
-      'another algorithm than the issuer has',
-      bearer(await token(victim, { alg: 'HS512', secret: demo.secret.repeat(2) })),
-    ],
+    ['another algorithm than the issuer has', bearer(await token(victim, { alg: 'HS512' }))],
     [
       'another audience',
       bearer(await token({ iss: 'https://other.example', ...victim, aud: 'somebody' }, { secret: otherSecret })),

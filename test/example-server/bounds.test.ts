@@ -98,7 +98,8 @@ t.test('what is just within bounds is served', async (t) => {
   const { clients } = await start(t, { publish: 1001 })
   for (const { name, backend } of clients) {
     t.comment(name)
-    const topics = Array.from({ length: 999 }, (_, i) => `topic ${i}`)
+    // A GET has its message in its URL, which Node bounds to 16 KiB.
+    const topics = Array.from({ length: name.includes('GET') ? 99 : 999 }, (_, i) => `topic ${i}`)
     await backend.publish({ envelopes: [] })
     t.equal((await backend.queryNewest({ topics: [...topics, 'a'] })).envelopes.length, 0)
     await backend.register({ installationId: id, deliveryToken: 'x'.repeat(4096) })

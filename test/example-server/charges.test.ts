@@ -4,6 +4,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node'
 import t from 'tap'
 import { SignatureSchema } from '../../example-server/gen/example/v1/backend_pb.ts'
 import { Health } from '../../example-server/gen/health/v1/health_pb.ts'
+import { createLimiter } from '../../src/index.ts'
 import {
   answer,
   type Backend,
@@ -12,6 +13,7 @@ import {
   identityUpdate,
   LOOPBACK,
   left,
+  limits,
   message,
   SERVICE,
   spent,
@@ -22,7 +24,7 @@ const signer = createSigner()
 const installationId = new Uint8Array(32).fill(7)
 const invalidWallet = () => create(SignatureSchema, { kind: { case: 'erc6492', value: {} as never } })
 
-t.test('RATE-011: each RPC charges what the category table gives it, and nothing else', async (t) => {
+t.test('RATE-011, case 13: each RPC charges what the category table gives it, and nothing else', async (t) => {
   const { clients, limiter, urls } = await start(t)
   const wallets = (inboxId: string, n: number) => Array.from({ length: n }, () => signer.signUpdateAsWallet(inboxId))
   const calls: [name: string, (backend: Backend) => Promise<unknown>, costs: Record<string, number>][] = [
@@ -209,4 +211,15 @@ t.test('RATE-010: push and upload are spent by the handler, at their step', asyn
       clock.advance(60_000_000_000n)
     })
   }
+})
+
+t.test('RATE-012: while limits are off, everything is admitted', async (t) => {
+  const { categories } = limits({ request: 1, publish: 1, push: 1, upload: 1 })
+  const limiter = createLimiter({ rateLimits: { enabled: false, maxMemoryMib: 1, categories } })
+  const { clients, store } = await start(t, {}, { limiter })
+  for (const { name, backend } of clients) {
+    t.equal(await answer(backend.publish({ envelopes: [message(), message()] })), 'ok', name)
+    t.equal(await answer(backend.createUpload({ sizeBytes: 1n })), 'ok', name)
+  }
+  t.equal(store.count('envelopes'), 2 * clients.length)
 })

@@ -48,7 +48,7 @@ async function startMain(
   const banner = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       text += chunk.toString()
-      if (/^Try it\n[^]*\n\n$/m.test(text)) resolve()
+      if (/^Try it\n[\s\S]*\n\n$/m.test(text)) resolve()
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)

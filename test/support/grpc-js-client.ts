@@ -1,8 +1,10 @@
 import { join } from 'node:path'
-import { Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { fromBinary } from '@bufbuild/protobuf'
+import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
+import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts'
 import type { Kind, MatrixClient, Outcome } from './matrix-clients.ts'
-import { codeName, ofGrpcTrailers } from './rejection.ts'
+import { codeName, readDetail, type SeenError } from './rejection.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -34,17 +36,14 @@ export const grpcJsStub = (baseUrl: string): GrpcJsStub => {
 }
 
 /** What a client of grpc-js was given as an error. */
-export const ofServiceError = (error: ServiceError) => {
-  const trailers = error.metadata.getMap()
-  const [bin] = error.metadata.get('grpc-status-details-bin')
+export const ofServiceError = ({ code, details, metadata }: ServiceError): SeenError => {
+  const [bin] = metadata.get('grpc-status-details-bin')
+  const status = bin === undefined ? undefined : fromBinary(StatusSchema, bin as Buffer)
   return {
-    ...ofGrpcTrailers({
-      ...trailers,
-      'grpc-status': error.code,
-      'grpc-message': encodeURIComponent(error.details),
-      ...(bin !== undefined && { 'grpc-status-details-bin': (bin as Buffer).toString('base64') }),
-    }),
-    code: codeName(error.code),
+    code: codeName(code),
+    message: details,
+    details: (status?.details ?? []).map(({ typeUrl, value }) => readDetail({ type: typeUrl, value })),
+    retryAfter: metadata.get('retry-after')[0]?.toString(),
   }
 }
 

@@ -1,4 +1,4 @@
-import { fromBinary } from '@bufbuild/protobuf'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema, RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts'
@@ -22,7 +22,7 @@ export interface WireDetail {
 /** What every client must see of a denial. */
 export const rejectionOf = (category: string, retryDelayMs: number): SeenError => ({
   code: 'resource_exhausted',
-  message: `rate limit of category ${category} exceeded (retry in ${retryDelayMs} ms)`,
+  message: `rate limit of category ${category} exceeded, retry in ${retryDelayMs} ms`,
   details: [
     { type: 'google.rpc.ErrorInfo', reason: 'RATE_LIMITED', domain, metadata: { category } },
     { type: 'google.rpc.RetryInfo', retryDelayMs },
@@ -46,20 +46,30 @@ export const readDetail = ({ type, value }: WireDetail): unknown => {
   return { type: name }
 }
 
-/** What a Connect client threw. */
+/** A detail of an error that has not been sent. */
+const asSent = ({ desc, value }: Extract<ConnectError['details'][number], { desc: unknown }>): WireDetail => ({
+  type: desc.typeName,
+  value: toBinary(desc, create(desc, value)),
+})
+
+/** What a Connect client threw, or a server is about to throw. */
 export const ofConnectError = (thrown: unknown): SeenError => {
   if (!(thrown instanceof ConnectError)) throw thrown
   return {
     code: codeName(thrown.code),
     message: thrown.rawMessage,
-    details: thrown.details.map((detail) => readDetail(detail as WireDetail)),
+    details: thrown.details.map((detail) => readDetail('desc' in detail ? asSent(detail) : detail)),
     retryAfter: thrown.metadata.get('retry-after') ?? undefined,
   }
 }
 
 /** What the body of a Connect unary error says, or the `error` of an end-of-stream message. */
 export const ofConnectJson = (body: unknown, retryAfter: unknown): SeenError => {
-  const { code, message, details = [] } = body as {
+  const {
+    code,
+    message,
+    details = [],
+  } = body as {
     code: string
     message: string
     details?: { type: string; value: string }[]
@@ -77,7 +87,7 @@ export const ofGrpcTrailers = (trailers: Readonly<Record<string, unknown>>): See
   const status = statusOf(trailers)
   const message = decodeURIComponent(String(trailers['grpc-message']))
   if (status !== undefined && (status.code !== Number(trailers['grpc-status']) || status.message !== message)) {
-    throw new Error('grpc-status-details-bin does not say the same as grpc-status and grpc-message')
+    throw new Error(`grpc-status-details-bin says ${status.code} ${status.message}, but grpc-message says ${message}`)
   }
   return {
     code: codeName(Number(trailers['grpc-status'])),
