@@ -18,6 +18,7 @@ export interface Rejected {
  * and google.rpc.RetryInfo, and `Retry-After` in whole seconds, rounded up, as its metadata.
  */
 export function denialError({ category, retryDelayMs }: Rejected, domain: string): ConnectError {
+  // No comma, colon or other sign that URIs reserve: in grpc-message it is escaped, and grpc-js leaves it so.
   const message = `rate limit of category ${category} exceeded`
   const info = {
     desc: ErrorInfoSchema,
@@ -29,7 +30,7 @@ export function denialError({ category, retryDelayMs }: Rejected, domain: string
     value: create(RetryInfoSchema, { retryDelay: durationFromMs(retryDelayMs) }),
   }
   const metadata = { 'retry-after': String(Math.max(1, Math.ceil(retryDelayMs / 1000))) }
-  return new ConnectError(`${message}, retry in ${retryDelayMs} ms`, Code.ResourceExhausted, metadata, [
+  return new ConnectError(`${message} (retry in ${retryDelayMs} ms)`, Code.ResourceExhausted, metadata, [
     info,
     retryInfo,
   ])

@@ -8,12 +8,6 @@ import { envelopesOf, trailersIn } from '../support/wire.ts'
 
 const errorOf = (retryDelayMs: number | null) => denialError({ category: 'publish', retryDelayMs }, domain)
 
-/** What its default error handler takes from an error that a plain route throws. */
-const readByFastify = (error: ConnectError) => {
-  const { statusCode, headers } = error as ConnectError & { statusCode?: number; headers?: object }
-  return { statusCode, headers }
-}
-
 t.test('RATE-040: Retry-After is in whole seconds, rounded up, and never 0', async (t) => {
   const rows = [
     [0, '1'],
@@ -27,9 +21,11 @@ t.test('RATE-040: Retry-After is in whole seconds, rounded up, and never 0', asy
     [17_179_869_184_000, '17179869184'],
   ] as const
   for (const [retryDelayMs, retryAfter] of rows) {
-    const error = errorOf(retryDelayMs)
-    t.same(ofConnectError(error), { ...rejectionOf('publish', retryDelayMs), retryAfter }, `${retryDelayMs} ms`)
-    t.same(readByFastify(error), { statusCode: 429, headers: { 'retry-after': retryAfter } })
+    t.same(
+      ofConnectError(errorOf(retryDelayMs)),
+      { ...rejectionOf('publish', retryDelayMs), retryAfter },
+      `${retryDelayMs} ms`,
+    )
   }
 })
 
@@ -42,7 +38,6 @@ t.test('RATE-040: a delay of null leaves out RetryInfo and Retry-After, in every
   }
   const error = errorOf(null)
   t.same(ofConnectError(error), expected)
-  t.same(readByFastify(error), { statusCode: 429, headers: {} })
 
   const unary = writeRejection(error, 'application/json')
   t.equal(unary.status, 429)

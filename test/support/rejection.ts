@@ -22,7 +22,7 @@ export interface WireDetail {
 /** What every client must see of a denial. */
 export const rejectionOf = (category: string, retryDelayMs: number): SeenError => ({
   code: 'resource_exhausted',
-  message: `rate limit of category ${category} exceeded, retry in ${retryDelayMs} ms`,
+  message: `rate limit of category ${category} exceeded (retry in ${retryDelayMs} ms)`,
   details: [
     { type: 'google.rpc.ErrorInfo', reason: 'RATE_LIMITED', domain, metadata: { category } },
     { type: 'google.rpc.RetryInfo', retryDelayMs },
