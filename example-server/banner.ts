@@ -8,7 +8,7 @@ export interface BannerOptions {
   /** The plugin's table, as text. */
   categoryTable: string
   limiter: Limiter
-  /** Shown in the examples: only ever a key that everybody knows. Absent: a placeholder is. */
+  /** Shown in the examples: only ever a key that everybody knows. */
   demoKey?: string
   /** Where the limits come from. */
   config?: string
@@ -64,16 +64,18 @@ function limitsInWords(limiter: Limiter, category: string): string {
   return apiKey === jwt && jwt === ip ? ip! : `API key: ${apiKey}; token: ${jwt}; address: ${ip}`
 }
 
-function examples({ http, limiter, demoKey = 'YOUR-API-KEY', config }: BannerOptions): string {
+function examples({ http, limiter, demoKey, config }: BannerOptions): string {
   const token = `$(npm run -s token -- ${config === undefined ? '' : `--config ${JSON.stringify(config)} `}--sub alice)`
   const call = (rpc: string, body: string, rest = '') =>
     `curl -sS ${rest}--json '${body}' ${http}/${BackendService.typeName}/${rpc}`
   const lines = [
-    '# publish an envelope, as the owner of an API key',
+    demoKey === undefined
+      ? "# publish an envelope, charged to your address; with -H 'X-Api-Key: …', to the owner of that key"
+      : '# publish an envelope, as the owner of an API key',
     call(
       'Publish',
       `{"envelopes":[{"topic":"greetings","applicationMessage":"${Buffer.from('hello').toString('base64')}"}]}`,
-      `-H 'X-Api-Key: ${demoKey}' `,
+      demoKey === undefined ? '' : `-H 'X-Api-Key: ${demoKey}' `,
     ),
     '# read it, charged to your address; or as a user, with a token',
     call('Query', '{"topics":["greetings"]}'),

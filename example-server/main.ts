@@ -50,7 +50,9 @@ async function listen(server: ExampleServer, addresses: Addresses & { host: stri
     if (code === undefined || syscall === undefined) throw error
     const what =
       syscall === 'listen' ? `port ${port} of ${JSON.stringify(addresses.host)}` : JSON.stringify(addresses.host)
-    throw new StartProblem([`PORT, H2C_PORT, HOST: must be where this server can listen, got ${what} (${code})`])
+    throw new StartProblem([
+      `PORT, H2C_PORT, HOST: must be where this server can listen, got ${what} (${code === 'EADDRINUSE' ? 'in use already: set PORT to another' : code})`,
+    ])
   }
 }
 

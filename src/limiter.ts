@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Caller } from './caller/caller.ts'
 import { normalizeCaller } from './caller/caller.ts'
 import { callerKey } from './caller/key.ts'
@@ -6,6 +7,8 @@ import { systemClock } from './clock/system-clock.ts'
 import type { Fingerprint } from './ledger/fingerprint.ts'
 import type { Refusal, Remaining } from './ledger/memory-ledger.ts'
 import { MemoryLedger } from './ledger/memory-ledger.ts'
+import { clockOption } from './policy/clock-option.ts'
+import { optionsObject, parseOptions } from './policy/option-schema.ts'
 import type { Policy } from './policy/policy.ts'
 import { createPolicy } from './policy/policy.ts'
 import type { Limit, RateLimitsOptions } from './policy/rate-limits.ts'
@@ -48,6 +51,8 @@ export interface LimiterOptions {
   clock?: Clock | undefined
 }
 
+const optionsSchema = optionsObject({ rateLimits: z.unknown().optional(), clock: clockOption().optional() })
+
 const ADMITTED: SpendResult = Object.freeze({ admitted: true })
 const MIB = 1024 * 1024
 
@@ -57,8 +62,8 @@ const MIB = 1024 * 1024
  * @throws AllowanceOptionsError when an option is wrong; it lists every mistake with its path.
  */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
-  const policy = createPolicy(parseRateLimits(options.rateLimits))
-  return new Limiter(policy, options.clock ?? systemClock)
+  const { rateLimits, clock } = parseOptions(optionsSchema, options, 'options')
+  return new Limiter(createPolicy(parseRateLimits(rateLimits)), clock ?? systemClock)
 }
 
 /** What `createLimiter` makes. All of its calls are synchronous and exact to the nanosecond of its clock. */

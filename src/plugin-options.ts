@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { ChargesOptionEntry } from './charge/charges-option.ts'
 import type { Clock } from './clock/clock.ts'
 import { Limiter } from './limiter.ts'
+import { clockOption } from './policy/clock-option.ts'
 import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import type { RateLimitsOptions } from './policy/rate-limits.ts'
@@ -29,7 +30,8 @@ export interface AllowanceOptions {
 
   /**
    * Called for every denial, to count or log it. `denial` says which category and limit, not who; for that there is
-   * `request.caller`, which belongs in no log or metric. What it throws is logged, and changes nothing. Default: none.
+   * `request.caller`, which belongs in no log or metric. May be async; what it throws is logged, and changes nothing.
+   * Default: none.
    */
   onDenied?: OnDenied | undefined
 
@@ -61,7 +63,7 @@ const schema = optionsObject({
   identify: z.custom<Identify>(isFunction, { error: mustBe('a function of the request') }).optional(),
   onDenied: z.custom<OnDenied>(isFunction, { error: mustBe('a function of the denial and the request') }).optional(),
   charges: z.unknown().optional(),
-  clock: z.custom<Clock>(isClock, { error: mustBe('an object with the methods now, wall and schedule') }).optional(),
+  clock: clockOption().optional(),
   maxDiscardBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(1024 * 1024),
   discardTimeoutMs: wholeNumber(1, 2 ** 31 - 1).default(10_000),
 })
@@ -92,9 +94,4 @@ function ownOptions(options: unknown): unknown {
 
 function isFunction(value: unknown): boolean {
   return typeof value === 'function'
-}
-
-function isClock(value: unknown): boolean {
-  const clock = value as Partial<Clock> | null | undefined
-  return isFunction(clock?.now) && isFunction(clock?.wall) && isFunction(clock?.schedule)
 }

@@ -12,6 +12,7 @@ import { chargingOf } from './connect/rpc-charges.ts'
 import { wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
 import { type AllowanceOptions, parseAllowanceOptions } from './plugin-options.ts'
+import type { RateLimitsOptions } from './policy/options.ts'
 import { RequestAllowance } from './request-allowance.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
@@ -60,7 +61,9 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     throw new Error('fastify-allowance is registered in this scope already: every request would be charged twice')
   }
   const options = parseAllowanceOptions(given)
-  const limiter = options.limiter ?? createLimiter({ rateLimits: given.rateLimits, clock: options.clock })
+  const limiter =
+    options.limiter ??
+    createLimiter({ rateLimits: options.rateLimits as RateLimitsOptions | undefined, clock: options.clock })
   const { identify, onDenied, domain } = options
   const services = { limiter, identify, onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges)
@@ -88,9 +91,11 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
       routes(router: ConnectRouter) {
         const method = (descriptor: Parameters<typeof declaredCharges>[0]) =>
           chargingOf(descriptor, declaredCharges(descriptor), limiter)
-        const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, method)
-        plans.push(...rpcs.map(({ plan }) => plan))
-        watch.expect(rpcs)
+        watch.expect(() => {
+          const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, method)
+          plans.push(...rpcs.map(({ plan }) => plan))
+          return rpcs
+        })
       },
       contextValues: (request: FastifyRequest) =>
         withAllowance(connectOptions.contextValues?.(request), allowanceFor(request)),

@@ -6,11 +6,14 @@ import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
 
-/** Who a request is from: an identity, or nothing for the client address. Throws when the credentials are no good. */
-export type Identify = (request: FastifyRequest) => Caller | undefined | null | Promise<Caller | undefined | null>
+/** Who a request is from. Nothing, or a JWT whose claims carry no `sub`: whoever has the client address (RATE-001). */
+export type Identity = Caller | { type: 'jwt'; iss?: string | undefined; sub?: string | undefined } | undefined | null
+
+/** Says who a request is from. Throws when the credentials are no good. */
+export type Identify = (request: FastifyRequest) => Identity | Promise<Identity>
 
 /** Told of every denial, with the request that is refused for it. */
-export type OnDenied = (denial: Denial, request: FastifyRequest) => void
+export type OnDenied = (denial: Denial, request: FastifyRequest) => unknown
 
 /** What a request or a handler can do with the allowance of its caller. */
 export interface Allowance {
@@ -42,6 +45,7 @@ export class ClientGoneError extends Error {
 export class RequestAllowance implements Allowance {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
+  #identifying: Promise<ResolvedCaller> | undefined
   caller: ResolvedCaller | undefined
 
   constructor(services: AllowanceServices, request: FastifyRequest) {
@@ -54,20 +58,25 @@ export class RequestAllowance implements Allowance {
    * @throws whatever `identify` throws; ClientGoneError; TypeError when `identify` returns something else than an identity.
    */
   identify(): ResolvedCaller | Promise<ResolvedCaller> {
-    if (this.caller !== undefined) return this.caller
+    const known = this.caller ?? this.#identifying
+    if (known !== undefined) return known
     const { identify } = this.#services
     const identity = identify?.(this.#request)
-    if (identity instanceof Promise) return identity.then((value) => this.#resolve(value))
-    return this.#resolve(identity)
+    if (!isPromiseLike(identity)) return this.#resolve(identity)
+    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value))
+    return this.#identifying
   }
 
   async spend(category: string, cost: number): Promise<void> {
-    const id = this.#services.limiter.categoryId(category)
     try {
+      const id = this.#services.limiter.categoryId(category)
       const error = this.charge(await this.identify(), id, cost)
       if (error !== undefined) throw error
     } catch (error) {
-      throw error instanceof ConnectError ? asHttpError(error) : error
+      if (error instanceof ConnectError) throw asHttpError(error)
+      // Connect hides such an error from clients, and tells nobody else.
+      this.#request.log.error({ err: error }, 'spend failed')
+      throw error
     }
   }
 
@@ -75,17 +84,18 @@ export class RequestAllowance implements Allowance {
   charge(caller: ResolvedCaller, category: number, cost: number): ConnectError | undefined {
     const denial = this.#services.limiter.spendIn(caller, category, cost)
     if (denial === undefined) return undefined
-    try {
-      this.#services.onDenied?.(denial, this.#request)
-    } catch (error) {
-      this.#request.log.error({ err: error }, 'onDenied threw')
-    }
+    this.#tell(denial).catch((error: unknown) => this.#request.log.error({ err: error }, 'onDenied failed'))
     return denialError(denial, this.#services.domain)
   }
 
-  #resolve(identity: Caller | undefined | null): ResolvedCaller {
+  async #tell(denial: Denial): Promise<void> {
+    await this.#services.onDenied?.(denial, this.#request)
+  }
+
+  #resolve(identity: Identity): ResolvedCaller {
     const { limiter } = this.#services
-    this.caller = limiter.resolve(identity ?? { type: 'ip', address: this.#clientAddress() })
+    const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
+    this.caller = limiter.resolve(isKnown ? (identity as Caller) : { type: 'ip', address: this.#clientAddress() })
     return this.caller
   }
 
@@ -96,6 +106,10 @@ export class RequestAllowance implements Allowance {
     if (peer === undefined && !isOnUnixSocket(this.#request)) throw new ClientGoneError()
     return clientAddress(peer, raw.headers['x-forwarded-for'], this.#services.limiter.policy.trustedProxies)
   }
+}
+
+function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
 }
 
 /**

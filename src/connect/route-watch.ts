@@ -1,12 +1,20 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { WiredRpc } from './wired-routes.ts'
 
-/** The name of the hook of `chargeRequest`, which Fastify prints with the route. */
-const HOOK_NAME = 'allowanceOnRequest'
-
 /** The name of the handler that connect-fastify gives each of its routes. */
 const CONNECT_HANDLER_NAME = 'handleFastifyRequest'
-const CONNECT_PLUGIN_NAME = /fastify-?connect-?plugin/gi
+/** Its plugin in the tree that Fastify prints, also when fastify-plugin wrapped it. Not in the source of a plugin without a name. */
+const CONNECT_PLUGIN_LINE = /^[\s│├└─┬]*fastifyConnectPlugin(?:-auto-\d+)? \d+ ms$/gm
+
+/** What the plugins of one server, in scopes beside each other, have seen between them. */
+interface Seen {
+  /** URLs of routes of RPCs that were wired. */
+  readonly matched: Set<string>
+  /** Scopes of connect-fastify's plugin. */
+  readonly connectScopes: Set<FastifyInstance>
+}
+
+const seenOn = new WeakMap<object, Seen>()
 
 /**
  * Makes sure that every RPC is charged: matches the RPCs that were wired with the Fastify routes that follow, and stops
@@ -15,40 +23,61 @@ const CONNECT_PLUGIN_NAME = /fastify-?connect-?plugin/gi
  */
 export class RouteWatch {
   readonly #expected = new Map<string, WiredRpc>()
-  readonly #connectScopes = new Set<FastifyInstance>()
-
-  /** RPCs were wired: connect-fastify adds their routes right after. */
-  expect(rpcs: readonly WiredRpc[]): void {
-    for (const rpc of rpcs) this.#expected.set(rpc.requestPath, rpc)
-  }
+  readonly #unwired: string[] = []
+  #failure: unknown
 
   /**
-   * A route is being added. Returns its RPC, or undefined when it is none.
-   * @throws Error when it is an RPC that was not wired.
+   * Wires RPCs: connect-fastify adds their routes right after. What `wire` throws is kept for `check`, because thrown in
+   * the plugin of connect-fastify it would be an uncaught exception.
    */
+  expect(wire: () => readonly WiredRpc[]): void {
+    try {
+      for (const rpc of wire()) this.#expected.set(rpc.requestPath, rpc)
+    } catch (error) {
+      this.#failure ??= error
+    }
+  }
+
+  /** A route is being added. Returns its RPC, or undefined when it is none, or one that was not wired. */
   match(scope: FastifyInstance, route: RouteOptions & { routePath: string }): WiredRpc | undefined {
     // Fastify drops the leading slash where the scope's prefix ends in one.
     const path = route.routePath.startsWith('/') ? route.routePath : `/${route.routePath}`
     const isConnectRoute = route.handler.name === CONNECT_HANDLER_NAME
-    if (isConnectRoute) this.#connectScopes.add(scope)
+    const { matched, connectScopes } = seen(scope)
+    if (isConnectRoute) connectScopes.add(scope)
     const rpc = this.#expected.get(path)
-    if (rpc !== undefined) this.#expected.delete(path)
-    else if (isConnectRoute) throw new Error(uncharged([route.url]))
+    if (rpc !== undefined) {
+      this.#expected.delete(path)
+      matched.add(route.url)
+    } else if (isConnectRoute) {
+      this.#unwired.push(route.url)
+    }
     return rpc
   }
 
   /**
    * All routes are there.
-   * @throws Error when an RPC is not charged.
+   * @throws Error when an RPC is not charged; what wiring them threw.
    */
   check(app: FastifyInstance): void {
-    if (this.#expected.size > 0) throw new Error(uncharged([...this.#expected.keys()]))
-    // Routes from before the plugin, or from a scope beside its own, are only seen in what Fastify prints.
-    const connectPlugins = app.printPlugins().match(CONNECT_PLUGIN_NAME)?.length ?? 0
-    if (connectPlugins <= this.#connectScopes.size) return
-    const strays = printedRoutes(app).filter(({ path, hooks }) => isRpcPath(path) && !hooks.includes(HOOK_NAME))
-    if (strays.length > 0) throw new Error(uncharged(strays.map(({ path }) => path)))
+    if (this.#failure !== undefined) throw this.#failure
+    const paths = [...this.#expected.keys(), ...this.#unwired, ...this.#outOfReach(app)]
+    if (paths.length > 0) throw new Error(uncharged([...new Set(paths)]))
   }
+
+  /** RPCs from before the plugin, or from a scope beside its own, which are only seen in what Fastify prints. */
+  #outOfReach(app: FastifyInstance): string[] {
+    const connectPlugins = app.printPlugins().match(CONNECT_PLUGIN_LINE)?.length ?? 0
+    const { matched, connectScopes } = seen(app)
+    if (connectPlugins <= connectScopes.size) return []
+    return printedRoutes(app).filter((path) => isRpcPath(path) && !matched.has(path))
+  }
+}
+
+function seen({ server }: FastifyInstance): Seen {
+  const known = seenOn.get(server) ?? { matched: new Set(), connectScopes: new Set() }
+  seenOn.set(server, known)
+  return known
 }
 
 function uncharged(paths: readonly string[]): string {
@@ -63,21 +92,18 @@ function isRpcPath(path: string): boolean {
   return /\/(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\/[A-Za-z_]\w*$/.test(path)
 }
 
-/** Every POST route and the names of its onRequest hooks, read from Fastify's printed tree. */
-function printedRoutes(app: FastifyInstance): { path: string; hooks: string }[] {
-  const tree = app.printRoutes({ method: 'POST', commonPrefix: false, includeMeta: ['onRequest'] })
-  const routes: { path: string; hooks: string }[] = []
+/** The path of every POST route, read from Fastify's printed tree. */
+function printedRoutes(app: FastifyInstance): string[] {
+  const tree = app.printRoutes({ method: 'POST', commonPrefix: false })
+  const paths: string[] = []
   const ancestors: string[] = []
   for (const line of tree.split('\n')) {
     const node = /^(.*?)[├└]── (.*?) \(POST\)/.exec(line)
-    if (node !== null) {
-      // Each level is four columns deep, and a node's text continues that of its parent.
-      const depth = node[1]!.length / 4
-      ancestors[depth] = (ancestors[depth - 1] ?? '') + node[2]!
-      routes.push({ path: ancestors[depth]!, hooks: '' })
-    } else if (line.includes('• (onRequest)')) {
-      routes.at(-1)!.hooks = line
-    }
+    if (node === null) continue
+    // Each level is four columns deep, and a node's text continues that of its parent.
+    const depth = node[1]!.length / 4
+    ancestors[depth] = (ancestors[depth - 1] ?? '') + node[2]!
+    paths.push(ancestors[depth]!)
   }
-  return routes
+  return paths
 }

@@ -17,7 +17,7 @@ export interface WiredRpc extends RpcCharging {
  * its method bring: options given to `service()` or `rpc()` replace the router's, so the charges are wired in there.
  * They come first, before any other interceptor.
  * @returns every RPC that `routes` registered.
- * @throws Error naming the RPC, for one whose charges are wrong, and for one that was put on the router past these two.
+ * @throws Error naming every RPC whose charges are wrong, a line each; Error naming the RPC for one that was put on the router past these two.
  */
 export function wireRoutes(
   router: ConnectRouter,
@@ -29,8 +29,13 @@ export function wireRoutes(
   const implemented = new Set<DescMethod>()
   const charge = chargeInterceptor((method) => chargings.get(method)!.charges)
 
+  const problems: string[] = []
   const plan = (method: DescMethod, hasHandler: boolean) => {
-    chargings.set(method, chargings.get(method) ?? chargingOf(method))
+    try {
+      chargings.set(method, chargings.get(method) ?? chargingOf(method))
+    } catch (error) {
+      problems.push((error as Error).message)
+    }
     if (hasHandler) implemented.add(method)
   }
   // The router takes its own protocols for a service without options only, and such a service has options now.
@@ -54,6 +59,7 @@ export function wireRoutes(
   }
   routes(wired as unknown as ConnectRouter)
 
+  if (problems.length > 0) throw new Error(problems.join('\n'))
   return router.handlers.map(({ method, requestPath }) => {
     const charging = chargings.get(method)
     if (charging === undefined) {

@@ -46,8 +46,9 @@ export async function sendRejection(
     out.setHeader('content-length', Buffer.byteLength(wire.body ?? ''))
   } else if (!bodyEnded) {
     // A stream whose request is not at its end stays open, and would keep the server from closing. Ending it in the
-    // same turn as the answer makes clients lose the answer.
-    out.once('finish', () => setImmediate(() => raw.stream?.close()))
+    // same turn as the answer makes clients lose the answer. What has come by then must be read for it to be gone.
+    const { stream } = raw
+    stream.once('finish', () => setImmediate(() => stream.resume().close()))
   }
   if (wire.body === undefined) out.end()
   else out.end(wire.body)

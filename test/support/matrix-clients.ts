@@ -103,7 +103,6 @@ const fetchClient = (name: string, baseUrl: string, requestOf: typeof postJson):
     const response = await fetch(requestOf(baseUrl + pathOf(kind), headers))
     const body = await response.json()
     if (response.ok) return { received: [(body as { text: string }).text], error: undefined }
-    if (response.status !== 429) throw new Error(`HTTP ${response.status} ${JSON.stringify(body)}`)
     return { received: [], error: ofConnectJson(body, response.headers.get('retry-after')) }
   },
 })

@@ -27,7 +27,7 @@ export const headOf = (path: string, headers: readonly (readonly [name: string, 
   )
 
 export const openSocket = async (t: Teardown, port: number): Promise<RawSocket> => {
-  const socket = connect(port, '127.0.0.1')
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   t.teardown(() => socket.destroy())
   let received = ''
   let look = () => {}

@@ -1,0 +1,111 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
+import t, { type Test } from 'tap'
+import { type AllowanceOptions, AllowanceOptionsError, allowanceOf } from '../../src/index.ts'
+import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
+import { bareApp, chargedFor } from '../support/charged-for.ts'
+import { matrixService, pathOf } from '../support/matrix-app.ts'
+
+const { unary, free, undeclared } = MatrixService.method
+
+const appWith = async (t: Test, charges: AllowanceOptions['charges']) => {
+  const app = await bareApp(t, { charges })
+  await app.register(
+    fastifyConnectPlugin,
+    app.allowance.connect({ routes: (router) => router.service(MatrixService, matrixService()) }),
+  )
+  await app.ready()
+  return app
+}
+
+t.test('charges in TypeScript stand instead of those in the .proto', async (t) => {
+  const app = await appWith(t, [
+    { method: unary, charges: [{ category: 'work', count: 'items', units: 10, atLeast: 3 }] },
+    { method: free, charges: [{ category: 'work', units: 7 }] },
+    { method: undeclared, free: true },
+  ])
+  t.same(await chargedFor(app, pathOf('Unary')), { status: 200, request: 1, work: 30 })
+  t.same(await chargedFor(app, pathOf('Free')), { status: 200, request: 1, work: 7 })
+  t.same(await chargedFor(app, pathOf('Undeclared')), { status: 200, request: 0, work: 0 })
+  t.match(app.allowance.categoryTable(), /Unary +1 request +work: items \(at least 3\) × 10\n/)
+  t.match(app.allowance.categoryTable(), /Undeclared +free\n/)
+})
+
+t.test('a service can be free as a whole, but for the methods that say otherwise', async (t) => {
+  const app = await appWith(t, [
+    { service: MatrixService, free: true },
+    { method: undeclared, charges: [] },
+  ])
+  t.same(await chargedFor(app, pathOf('Unary')), { status: 200, request: 0, work: 0 })
+  t.same(await chargedFor(app, pathOf('Undeclared')), { status: 200, request: 1, work: 0 })
+})
+
+t.test('a handler of a free RPC can still spend, and its caller is worked out then', async (t) => {
+  const app = await bareApp(t, { charges: [{ service: MatrixService, free: true }] })
+  await app.register(
+    fastifyConnectPlugin,
+    app.allowance.connect({ routes: (router) => router.service(MatrixService, matrixService()) }),
+  )
+  const step = (name: string) =>
+    app.inject({
+      method: 'POST',
+      url: pathOf('Step'),
+      headers: { 'content-type': 'application/json', 'x-caller': name },
+      payload: '{}',
+    })
+  const caller = { type: 'api_key', name: 'stepper' } as const
+  const before = app.allowance.limiter.remaining(caller, 'step')[0]!.units
+  t.equal((await step(caller.name)).statusCode, 200)
+  t.equal(app.allowance.limiter.remaining(caller, 'step')[0]!.units, before - 1)
+})
+
+t.test('a charge in a category that nobody declared stops the start, and names the RPC', async (t) => {
+  const charges = [{ method: unary, charges: [{ category: 'wrok' }] }]
+  await t.rejects(appWith(t, charges), { message: /^test\.v1\.MatrixService\/Unary: category "wrok" is not declared/ })
+  const byHandler = [{ method: unary, charges: [{ category: 'wrok', byHandler: true }] }]
+  await t.rejects(appWith(t, byHandler), { message: /^test\.v1\.MatrixService\/Unary: category "wrok"/ })
+
+  const inProto = bareApp(t, { rateLimits: { maxMemoryMib: 1 } }).then(async (app) => {
+    await app.register(
+      fastifyConnectPlugin,
+      app.allowance.connect({ routes: (router) => router.service(MatrixService, matrixService()) }),
+    )
+    await app.ready()
+  })
+  await t.rejects(inProto, { message: /^test\.v1\.MatrixService\/Unary: category "work" is not declared/ })
+})
+
+t.test('wrong charges stop the start with their path', async (t) => {
+  const wrong = bareApp(t, { charges: [{ method: unary, charges: [{ category: 'work', count: 'itmes' }] }] })
+  await t.rejects(wrong, AllowanceOptionsError)
+  await wrong.catch((error: AllowanceOptionsError) => t.equal(error.path, 'charges[0].charges[0].count'))
+})
+
+t.test(
+  'spending in a handler in a category that nobody declared is an error of the app, and charges nothing',
+  async (t) => {
+    const seen: unknown[] = []
+    const app = await bareApp(t)
+    await app.register(
+      fastifyConnectPlugin,
+      app.allowance.connect({
+        routes: (router) =>
+          router.rpc(unary, async (_, context) => {
+            const allowance = allowanceOf(context)
+            for (const [category, cost] of [
+              ['wrok', 1],
+              ['work', -1],
+              ['work', 0.5],
+              ['work', Number.NaN],
+            ] as const) {
+              await allowance.spend(category, cost).catch((error) => seen.push(error))
+            }
+            throw new ConnectError('done', Code.Aborted)
+          }),
+      }),
+    )
+    t.match(await chargedFor(app, pathOf('Unary')), { request: 1, work: 2 })
+    t.equal(seen.length, 4)
+    for (const error of seen) t.ok(error instanceof RangeError)
+  },
+)

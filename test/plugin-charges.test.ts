@@ -1,0 +1,245 @@
+import { ConnectError, createClient } from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-node'
+import t from 'tap'
+import { allowanceOf } from '../src/index.ts'
+import { ChargedService } from './gen/test/v1/charged_pb.ts'
+import { MatrixService } from './gen/test/v1/matrix_pb.ts'
+import { apiKey } from './support/limiter-of.ts'
+import {
+  callerHeader,
+  listeningMatrixApp,
+  type MatrixApp,
+  matrixApp,
+  matrixService,
+  pathOf,
+  rateLimits,
+} from './support/matrix-app.ts'
+import { ofConnectError, ofConnectJson, rejectionOf } from './support/rejection.ts'
+
+const json = { 'content-type': 'application/json' }
+const name = 'someone'
+const someone = apiKey(name)
+const headers = { ...json, 'x-caller': name }
+
+const post = ({ app }: MatrixApp, rpc: string, payload = '{}') =>
+  app.inject({ method: 'POST', url: pathOf(rpc), headers, payload })
+
+t.test('RATE-010: a call is charged before its handler, and a denied one never reaches it', async (t) => {
+  const seen: [number, number][] = []
+  const limits = { request: '10/60', work: '3/60' }
+  const server: MatrixApp = await matrixApp(t, {
+    limits,
+    connect: {
+      routes: (router) =>
+        router.service(MatrixService, {
+          ...matrixService(),
+          unary() {
+            seen.push([server.left(name), server.left(name, 'work')])
+            return {}
+          },
+        }),
+    },
+  })
+  t.equal((await post(server, 'Unary', '{"items":["a","b"]}')).statusCode, 200)
+  t.same(seen, [[9, 1]], 'the handler finds both charges made')
+  t.equal((await post(server, 'Unary', '{"items":["a","b"]}')).statusCode, 429)
+  t.equal((await post(server, 'Unary', '{"items":[]}')).statusCode, 200, 'a cost of 0 is admitted')
+  t.same(seen, [
+    [9, 1],
+    [7, 1],
+  ])
+  t.equal(server.left(name), 7, 'each call kept its request unit')
+  t.equal(server.left(name, 'work'), 1, 'the denied one nothing else')
+})
+
+t.test('RATE-010: charges are made in their order, stop at the first denial, and the earlier are kept', async (t) => {
+  const called: string[] = []
+  const denied: string[] = []
+  const { app, limiter, left } = await matrixApp(t, {
+    allowance: {
+      onDenied: ({ category }) => denied.push(category),
+      rateLimits: rateLimits({
+        request: '100/60',
+        publish: '10/60',
+        identity_update: '2/60',
+        chain_verify: '10/60',
+        compute: '1/60',
+      }),
+    },
+    connect: {
+      routes: (router) =>
+        router.service(ChargedService, {
+          publish: () => {
+            called.push('publish')
+            return {}
+          },
+        }),
+    },
+  })
+  const publish = (updates: number) =>
+    app.inject({
+      method: 'POST',
+      url: `/${ChargedService.typeName}/Publish`,
+      headers,
+      payload: JSON.stringify({
+        envelopes: Array.from({ length: updates }, () => ({ identityUpdate: { signatures: [{ erc6492: {} }] } })),
+      }),
+    })
+  const charged = () => [
+    100 - left(name),
+    ...['publish', 'identity_update', 'chain_verify'].map((category) => 10 - left(name, category)),
+  ]
+
+  t.equal((await publish(2)).statusCode, 200)
+  t.same(charged(), [1, 2, 10, 2])
+  const refused = await publish(1)
+  t.same(ofConnectJson(refused.json(), refused.headers['retry-after']), rejectionOf('identity_update', 30_000))
+  t.same(charged(), [2, 3, 10, 2], 'publish was charged, chain_verify no more')
+
+  limiter.spend(someone, 'publish', 7)
+  const all = await publish(1)
+  t.same(ofConnectJson(all.json(), all.headers['retry-after']), rejectionOf('publish', 6000), 'the first denial counts')
+  t.same(denied, ['identity_update', 'publish'])
+  t.same(called, ['publish'])
+  t.equal((await publish(0)).statusCode, 429, 'at_least 1 counts for an empty message')
+})
+
+t.test('RATE-010: a stream pays for each message before its handler receives it', async (t) => {
+  const { url, limiter, clock } = await listeningMatrixApp(t, { http2: true, limits: { work: '3/60' } })
+  const client = createClient(MatrixService, createConnectTransport({ baseUrl: url, httpVersion: '2' }))
+  async function* messages() {
+    yield { items: ['a'] }
+    yield { items: [] }
+    yield { items: ['a', 'b'] }
+    yield { items: ['one too many'] }
+    yield { items: [] }
+  }
+  const received: string[] = []
+  const call = async () => {
+    for await (const { text } of client.bidi(messages(), { headers: { 'x-caller': name } })) received.push(text)
+  }
+  const error = await call().then(() => undefined, ofConnectError)
+  t.same(error, rejectionOf('work', 20_000))
+  t.same(received, ['1 items', '0 items', '2 items'])
+  t.equal(limiter.remaining(someone, 'work')[0]!.units, 0)
+  clock.advance(20_000_000_000n)
+  t.equal(limiter.remaining(someone, 'work')[0]!.units, 1, 'the messages before were paid')
+})
+
+t.test('RATE-011: only what the category table gives is charged', async (t) => {
+  const server = await listeningMatrixApp(t, {
+    limits: { request: '100/60', work: '100/60', step: '100/60' },
+    allowance: {
+      identify: (request) => {
+        if (request.headers['x-caller'] === 'forged') throw new ConnectError('no', 16)
+        return callerHeader(request)
+      },
+    },
+    connect: {
+      routes: (router) => {
+        const { free, undeclared, unary, step } = matrixService()
+        // ServerStream, ClientStream and Bidi are declared and not implemented
+        router.service(MatrixService, { free, undeclared, unary, step })
+      },
+    },
+  })
+  const { app, limiter } = server
+  const victims = [someone, { type: 'ip', address: '127.0.0.1' } as const]
+  const left = () =>
+    victims.map((caller) =>
+      ['request', 'work', 'step', 'publish', 'stream_rent'].map(
+        (category) => limiter.remaining(caller, category)[0]!.units,
+      ),
+    )
+  const untouched = left()
+
+  const rows = [
+    ['a free RPC', 200, { method: 'POST', url: pathOf('Free'), headers, payload: '{}' }],
+    ['a free RPC with a malformed body', 400, { method: 'POST', url: pathOf('Free'), headers, payload: '{' }],
+    ['a preflight', 405, { method: 'OPTIONS', url: pathOf('Unary'), headers }],
+    ['a path that no service implements', 404, { method: 'POST', url: '/test.v1.Other/Unary', headers, payload: '{}' }],
+    [
+      'a method that its service does not declare',
+      404,
+      { method: 'POST', url: pathOf('Other'), headers, payload: '{}' },
+    ],
+    ['a path in other letters', 404, { method: 'POST', url: pathOf('unary'), headers, payload: '{}' }],
+    [
+      'a declared method that nobody implemented',
+      200,
+      {
+        method: 'POST',
+        url: pathOf('ServerStream'),
+        headers: { ...headers, 'content-type': 'application/connect+json' },
+        payload: Buffer.from('00000000027b7d', 'hex'),
+      },
+    ],
+    [
+      'forged credentials',
+      401,
+      { method: 'POST', url: pathOf('Unary'), headers: { ...json, 'x-caller': 'forged' }, payload: '{}' },
+    ],
+  ] as const
+  for (const [what, status, request] of rows) {
+    const answer = await app.inject(request)
+    t.equal(answer.statusCode, status, what)
+    t.same(left(), untouched, `${what}: nothing is charged`)
+  }
+
+  t.equal((await post(server, 'Undeclared')).statusCode, 200)
+  t.equal((await post(server, 'Step')).statusCode, 200)
+  t.equal((await post(server, 'Unary', '{"items":["a","a"]}')).statusCode, 200)
+  const [request = 0, work = 0, step = 0, ...rest] = untouched[0]!
+  t.same(left()[0], [request - 3, work - 2, step - 1, ...rest], 'and what is charged, is charged what the table says')
+})
+
+t.test('RATE-011: a handler that rejects its request keeps the charge and is charged nothing more', async (t) => {
+  const server = await matrixApp(t, {
+    limits: { request: '100/60', work: '100/60' },
+    connect: {
+      routes: (router) =>
+        router.service(MatrixService, {
+          ...matrixService(),
+          unary: () => {
+            throw new ConnectError('no such thing', 5)
+          },
+        }),
+    },
+  })
+  t.equal((await post(server, 'Unary', '{"items":["a"]}')).statusCode, 404)
+  t.same([server.left(name), server.left(name, 'work')], [99, 99])
+  t.equal((await post(server, 'Unary', '{"items":')).statusCode, 400)
+  t.same([server.left(name), server.left(name, 'work')], [98, 99], 'what cannot be decoded costs its request unit')
+})
+
+t.test('RATE-012: while disabled nothing is denied', async (t) => {
+  const limits = { ...rateLimits({ request: '1/60', work: '1/60', step: '1/60' }), enabled: false }
+  const server = await matrixApp(t, { allowance: { rateLimits: limits } })
+  for (let i = 0; i < 20; i++) {
+    t.equal((await post(server, 'Unary', '{"items":["a","b","c"]}')).statusCode, 200)
+    t.equal((await post(server, 'Step')).statusCode, 200)
+  }
+  t.equal(server.called.length, 40)
+  t.same(server.limiter.remaining(someone, 'request'), [])
+})
+
+t.test('a handler finds the caller of its request', async (t) => {
+  const seen: unknown[] = []
+  const server = await matrixApp(t, {
+    connect: {
+      routes: (router) =>
+        router
+          .rpc(MatrixService.method.unary, (_, context) => {
+            seen.push(allowanceOf(context).caller)
+            return {}
+          })
+          .rpc(MatrixService.method.free, (_, context) => {
+            seen.push(allowanceOf(context).caller)
+            return {}
+          }),
+    },
+  })
+  await post(server, 'Unary')
+  await post(server, 'Free')
+  t.same(seen, [someone, undefined], 'in a free RPC nobody has asked who calls')
+})

@@ -1,0 +1,182 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import t from 'tap'
+import { DebugInfoSchema } from '../src/gen/google/rpc/error_details_pb.ts'
+import type { Caller, Identify } from '../src/index.ts'
+import { apiKey } from './support/limiter-of.ts'
+import { listeningMatrixApp, matrixApp, pathOf } from './support/matrix-app.ts'
+import { matrixClients } from './support/matrix-clients.ts'
+
+const json = { 'content-type': 'application/json' }
+const call = { method: 'POST', url: pathOf('Undeclared'), headers: json, payload: '{}' } as const
+
+const refuse = (): never => {
+  throw new ConnectError('the credentials are no good', Code.Unauthenticated, { 'www-authenticate': 'Bearer' })
+}
+const ways: Record<string, Identify> = {
+  thrown: refuse,
+  'rejected at once': async () => refuse(),
+  'rejected later': () =>
+    new Promise((_, reject) =>
+      setImmediate(() => reject(new ConnectError('the credentials are no good', Code.Unauthenticated))),
+    ),
+}
+
+for (const http2 of [false, true]) {
+  t.test(
+    `case 14: an authentication error reaches every client in its own protocol, over ${http2 ? 'HTTP/2' : 'HTTP/1.1'}`,
+    async (t) => {
+      for (const [way, identify] of Object.entries(ways)) {
+        const { url, limiter, called } = await listeningMatrixApp(t, { http2, allowance: { identify } })
+        const clients = matrixClients(url, http2)
+        t.teardown(() => {
+          for (const { close } of clients) close?.()
+        })
+        const before = limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'request')
+        for (const client of clients) {
+          for (const kind of client.kinds) {
+            const { error, received } = await client.call(kind, {})
+            t.match(
+              { ...error, received },
+              { code: 'unauthenticated', message: 'the credentials are no good', details: [], received: [] },
+              `${client.name}, ${kind}, ${way}`,
+            )
+          }
+        }
+        t.same(called, [])
+        t.same(limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'request'), before, 'nothing is charged')
+      }
+    },
+  )
+}
+
+t.test('case 14: the raw answer is no 500, and keeps metadata and details of the error', async (t) => {
+  const identify: Identify = () => {
+    const detail = { desc: DebugInfoSchema, value: { detail: 'why' } }
+    throw new ConnectError('no', Code.PermissionDenied, { 'www-authenticate': 'Bearer', 'x-more': 'yes' }, [detail])
+  }
+  const { app } = await matrixApp(t, { allowance: { identify } })
+  const unary = await app.inject(call)
+  t.equal(unary.statusCode, 403)
+  t.match(unary.headers, { 'www-authenticate': 'Bearer', 'x-more': 'yes' })
+  t.match(unary.json(), { code: 'permission_denied', message: 'no', details: [{ type: 'google.rpc.DebugInfo' }] })
+
+  const grpc = await app.inject({ ...call, headers: { 'content-type': 'application/grpc' }, payload: '' })
+  t.equal(grpc.statusCode, 200)
+  t.match(grpc.headers, { 'grpc-status': '7', 'grpc-message': 'no', 'x-more': 'yes' })
+
+  const { app: bare } = await matrixApp(t, { allowance: { identify: refuse } })
+  const rows = [
+    ['GET', { method: 'GET', url: `${pathOf('Unary')}?connect=v1&encoding=json&message=%7B%7D` }],
+    ['a malformed body', { ...call, payload: '{' }],
+    ['no content type', { method: 'POST', url: pathOf('Unary') }],
+  ] as const
+  for (const [what, request] of rows) t.equal((await bare.inject(request)).statusCode, 401, what)
+  t.equal((await bare.inject({ ...call, url: pathOf('Free') })).statusCode, 200, 'a free RPC asks for no credentials')
+  t.equal((await bare.inject({ ...call, url: '/nobody.Here/Call' })).statusCode, 404)
+  t.equal((await bare.inject({ ...call, method: 'OPTIONS' })).statusCode, 405)
+})
+
+t.test('case 9: 1000 calls with forged tokens leave the allowance of victim and address unchanged', async (t) => {
+  const victim: Caller = { type: 'jwt', iss: 'issuer', sub: 'victim' }
+  const { app, limiter } = await matrixApp(t, {
+    limits: { request: '10/60' },
+    allowance: { identify: async ({ headers }) => (headers.authorization === 'Bearer true' ? victim : refuse()) },
+  })
+  for (let i = 0; i < 1000; i++) {
+    const answer = await app.inject({ ...call, headers: { ...json, authorization: `Bearer forged ${i}` } })
+    if (answer.statusCode !== 401) t.fail(`HTTP ${answer.statusCode}`)
+  }
+  t.equal(limiter.remaining(victim, 'request')[0]!.units, 10)
+  t.equal(limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'request')[0]!.units, 10)
+  t.equal((await app.inject({ ...call, headers: { ...json, authorization: 'Bearer true' } })).statusCode, 200)
+  t.equal(limiter.remaining(victim, 'request')[0]!.units, 9)
+})
+
+t.test('other errors of identify go to the error handler of Fastify, and charge nothing', async (t) => {
+  const teapot = Object.assign(new Error('short and stout'), { statusCode: 418 })
+  const rows: [string, Identify, number, RegExp][] = [
+    [
+      'thrown',
+      () => {
+        throw teapot
+      },
+      418,
+      /short and stout/,
+    ],
+    ['rejected', () => Promise.reject(teapot), 418, /short and stout/],
+    [
+      'a plain error',
+      () => {
+        throw new Error('a bug')
+      },
+      500,
+      /a bug/,
+    ],
+    [
+      'a string',
+      () => {
+        throw 'a string'
+      },
+      500,
+      /identify threw what is no Error/,
+    ],
+    ['nothing, rejected', () => Promise.reject(), 500, /identify threw what is no Error/],
+  ]
+  for (const [what, identify, status, message] of rows) {
+    const { app, limiter, called } = await matrixApp(t, { limits: { request: '1/60' }, allowance: { identify } })
+    const answer = await app.inject(call)
+    t.equal(answer.statusCode, status, what)
+    t.match(answer.body, message)
+    t.equal(limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'request')[0]!.units, 1)
+    t.same(called, [])
+  }
+})
+
+t.test(
+  'what is no identity is an error of the app: it is not charged to anybody, and says nothing of the value',
+  async (t) => {
+    const secret = 'sk-secret'
+    const wrong = [
+      secret,
+      42,
+      false,
+      '',
+      {},
+      [],
+      { type: 'api_key' },
+      { type: 'api_key', name: 7 },
+      { type: 'user', name: secret },
+      { type: 'jwt', iss: secret, sub: null },
+      { type: 'jwt', iss: null, sub: secret },
+      { type: 'ip', address: secret },
+      { type: 'ip', address: '010.0.0.1' },
+    ]
+    for (const value of wrong) {
+      for (const identify of [() => value, async () => value]) {
+        const lines: string[] = []
+        const logger = { stream: { write: (line: string) => lines.push(line) } }
+        const { app, limiter, called } = await matrixApp(t, {
+          limits: { request: '1/60' },
+          fastify: { logger },
+          allowance: { identify: identify as unknown as Identify },
+        })
+        const answer = await app.inject(call)
+        t.equal(answer.statusCode, 500, JSON.stringify(value))
+        t.match(answer.json().message, /^caller/)
+        t.equal(limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'request')[0]!.units, 1)
+        t.notOk(answer.body.includes(secret))
+        t.notOk(lines.join('').includes(secret))
+        t.same(called, [])
+      }
+    }
+  },
+)
+
+t.test('a promise of another kind is waited for too', async (t) => {
+  const caller = apiKey('later')
+  // biome-ignore lint/suspicious/noThenProperty: a promise as other libraries make it
+  const identify = (() => ({ then: (resolve: (value: Caller) => void) => resolve(caller) })) as unknown as Identify
+  const { app, limiter } = await matrixApp(t, { limits: { request: '2/60' }, allowance: { identify } })
+  t.equal((await app.inject(call)).statusCode, 200)
+  t.equal(limiter.remaining(caller, 'request')[0]!.units, 1)
+})

@@ -1,0 +1,195 @@
+import t from 'tap'
+import { millisecond, second } from '../support/limiter-of.ts'
+import { listeningMatrixApp, pathOf, type Teardown } from '../support/matrix-app.ts'
+import { heldBytes } from '../support/process-memory.ts'
+import { type Http1Response, headOf, openSocket } from '../support/raw-http1.ts'
+import { ofConnectJson, rejectionOf } from '../support/rejection.ts'
+import { watchedClock } from '../support/watched-clock.ts'
+
+const caller = { type: 'api_key', name: 'writer' } as const
+
+/** A server on which the caller has nothing left, and a connection to it. */
+const refusing = async (t: Teardown, options: { maxDiscardBytes?: number; discardTimeoutMs?: number } = {}) => {
+  const clock = watchedClock()
+  const server = await listeningMatrixApp(t, { clock, limits: { request: '1/60' }, allowance: options })
+  server.limiter.spend(caller, 'request', 1)
+  return { ...server, clock, ...(await openSocket(t, server.port)) }
+}
+
+const headers = [
+  ['x-caller', caller.name],
+  ['content-type', 'application/json'],
+] as const
+
+const post = (length: number, ...more: (readonly [string, string])[]) =>
+  headOf(pathOf('Unary'), [...headers, ['content-length', length], ...more])
+const postChunked = headOf(pathOf('Unary'), [...headers, ['transfer-encoding', 'chunked']])
+const chunk = (length: number) => `${length.toString(16)}\r\n${'x'.repeat(length)}\r\n`
+const lastChunk = '0\r\n\r\n'
+const ok = '{"items":[]}'
+
+const errorIn = ({ status, headers, body }: Http1Response) => ({
+  status,
+  ...ofConnectJson(JSON.parse(body), headers['retry-after']),
+})
+const denied = { status: 429, ...rejectionOf('request', 60_000) }
+
+t.test('HTTP/1.1: after a refusal the same connection serves the next request', async (t) => {
+  const bodies = {
+    'without a body': [post(0)],
+    'neither content-length nor chunks': [headOf(pathOf('Unary'), headers)],
+    'as long as is read at most': [post(1000), 'x'.repeat(1000)],
+    'in two parts': [post(1000), 'x'.repeat(1), 'x'.repeat(999)],
+    chunked: [postChunked, chunk(999), chunk(1), lastChunk],
+    'chunked and empty': [postChunked, lastChunk],
+  }
+  for (const [name, parts] of Object.entries(bodies)) {
+    t.test(name, async (t) => {
+      const { write, response, clock, called } = await refusing(t, { maxDiscardBytes: 1000 })
+      for (const part of parts) write(part)
+      const refusal = await response()
+      t.same(errorIn(refusal), denied)
+      t.not(refusal.headers.connection, 'close')
+      t.equal(clock.scheduled, 0, 'no timer is left')
+
+      clock.advance(60n * second)
+      write(post(ok.length) + ok)
+      t.match(await response(), { status: 200, body: '{"text":"0 items"}' })
+      t.same(called, ['Unary'])
+    })
+  }
+
+  t.test('two requests written at once are both answered, in order', async (t) => {
+    const { write, response } = await refusing(t)
+    write(post(10) + 'x'.repeat(10) + post(20) + 'x'.repeat(20))
+    t.same(errorIn(await response()), denied)
+    t.same(errorIn(await response()), denied)
+  })
+})
+
+t.test('HTTP/1.1: a body that is too long closes the connection, after the answer', async (t) => {
+  const bodies = {
+    'one byte more, told by content-length alone': [1000, post(1001)],
+    'one byte more': [1000, post(1001), 'x'.repeat(1001)],
+    'one byte more, chunked, that goes on': [1000, postChunked, chunk(1000), chunk(1)],
+    'nothing is read at all': [0, post(1)],
+    'nothing is read at all, chunked': [0, postChunked, chunk(1)],
+    'far more than memory': [1000, post(2 ** 50)],
+  } as const
+  for (const [name, [maxDiscardBytes, ...parts]] of Object.entries(bodies)) {
+    t.test(name, async (t) => {
+      const { write, response, closed, clock } = await refusing(t, { maxDiscardBytes })
+      for (const part of parts) write(part)
+      const refusal = await response()
+      t.same(errorIn(refusal), denied)
+      t.equal(refusal.headers.connection, 'close')
+      t.equal(clock.scheduled, 0, 'no timer is left')
+      await closed
+    })
+  }
+
+  t.test('0 bytes are enough for a request without a body', async (t) => {
+    const { write, response } = await refusing(t, { maxDiscardBytes: 0 })
+    for (let i = 0; i < 2; i++) {
+      write(post(0))
+      t.same(errorIn(await response()), denied)
+    }
+  })
+})
+
+t.test('HTTP/1.1: an upload that dribbles is answered when its time is up, and cut off', async (t) => {
+  for (const [name, head, part] of [
+    ['with a content-length', post(500), 'x'],
+    ['chunked', postChunked, chunk(1)],
+    ['with nothing but its head', post(500), ''],
+  ] as const) {
+    t.test(name, async (t) => {
+      const { write, response, closed, clock } = await refusing(t, { discardTimeoutMs: 5000 })
+      write(head + part)
+      await clock.busy()
+      clock.advance(5n * second - 1n)
+      t.equal(clock.scheduled, 1, 'a nanosecond before it is still waited for')
+      clock.advance(1n)
+      const refusal = await response()
+      t.same(errorIn(refusal), denied)
+      t.equal(refusal.headers.connection, 'close')
+      await closed
+      t.equal(clock.scheduled, 0)
+    })
+  }
+
+  t.test('by default after 10 s', async (t) => {
+    const { write, response, clock } = await refusing(t)
+    write(post(500))
+    await clock.busy()
+    clock.advance(10n * second - millisecond)
+    t.equal(clock.scheduled, 1)
+    clock.advance(millisecond)
+    t.equal((await response()).status, 429)
+  })
+})
+
+t.test('HTTP/1.1: a client that leaves while its body is read leaves no timer behind', async (t) => {
+  for (const [name, leave] of [
+    ['by closing', 'destroy'],
+    ['by a reset', 'resetAndDestroy'],
+    ['by ending its side', 'end'],
+  ] as const) {
+    t.test(name, async (t) => {
+      const { write, socket, clock, called, app } = await refusing(t)
+      write(`${post(500)}x`)
+      await clock.busy()
+      socket[leave]()
+      await clock.idle()
+      t.equal(clock.scheduled, 0)
+      t.same(called, [])
+      await app.close()
+    })
+  }
+})
+
+t.test('HTTP/1.1: an upload that asks first (Expect: 100-continue)', async (t) => {
+  t.test('is read and refused, and the connection goes on', async (t) => {
+    const { write, response, clock } = await refusing(t)
+    write(post(ok.length, ['expect', '100-continue']))
+    t.equal((await response()).status, 100)
+    write(ok)
+    t.same(errorIn(await response()), denied)
+    clock.advance(60n * second)
+    write(post(ok.length) + ok)
+    t.equal((await response()).status, 200)
+  })
+
+  t.test('is refused at once when it is too long', async (t) => {
+    const { write, response, closed } = await refusing(t, { maxDiscardBytes: 1000 })
+    write(post(1001, ['expect', '100-continue']))
+    t.equal((await response()).status, 100)
+    t.same(errorIn(await response()), denied)
+    await closed
+  })
+})
+
+t.test('HTTP/1.1: a compressed body is never decoded', async (t) => {
+  const { write, response, clock } = await refusing(t)
+  for (const encoding of ['gzip', 'br', 'deflate', 'nonsense']) {
+    write(post(20, ['content-encoding', encoding]))
+    write('this is none of them')
+    t.same(errorIn(await response()), denied, encoding)
+  }
+  t.equal(clock.scheduled, 0)
+})
+
+t.test('HTTP/1.1: the memory for a body that is thrown away does not grow with it', async (t) => {
+  const { write, socket, response } = await refusing(t, { maxDiscardBytes: 2 ** 30 })
+  const piece = Buffer.alloc(1 << 20, 'x')
+  const pieces = 64
+  const before = heldBytes()
+  write(post(pieces * piece.length))
+  let most = 0
+  for (let i = 0; i < pieces; i++) {
+    await new Promise((written) => socket.write(piece, written))
+    if (i % 16 === 15) most = Math.max(most, heldBytes().arrayBuffers - before.arrayBuffers)
+  }
+  t.same(errorIn(await response()), denied)
+  t.ok(most < 8 << 20, `${most} bytes held of ${pieces * piece.length}`)
+})

@@ -1,0 +1,211 @@
+import { once } from 'node:events'
+import { type ClientHttp2Stream, constants } from 'node:http2'
+import { createClient } from '@connectrpc/connect'
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import type { ServiceError } from '@grpc/grpc-js'
+import t from 'tap'
+import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
+import { grpcJsStub, metadataOf, ofServiceError } from '../support/grpc-js-client.ts'
+import { second } from '../support/limiter-of.ts'
+import { listeningMatrixApp, pathOf, type Teardown } from '../support/matrix-app.ts'
+import { heldBytes } from '../support/process-memory.ts'
+import { openSession, type RawResponse, request, responseTo, send } from '../support/raw-http2.ts'
+import { ofConnectError, ofConnectJson, rejectionOf } from '../support/rejection.ts'
+import { watchedClock } from '../support/watched-clock.ts'
+import { envelope } from '../support/wire.ts'
+
+const caller = { type: 'api_key', name: 'writer' } as const
+const headers = { 'x-caller': caller.name, 'content-type': 'application/json' }
+const denied = { status: 429, ...rejectionOf('request', 60_000) }
+
+/** A server on which the caller has nothing left, and a session with it. */
+const refusing = async (t: Teardown, options: { maxDiscardBytes?: number; discardTimeoutMs?: number } = {}) => {
+  const clock = watchedClock()
+  const server = await listeningMatrixApp(t, { clock, http2: true, limits: { request: '1/60' }, allowance: options })
+  server.limiter.spend(caller, 'request', 1)
+  return { ...server, clock, session: openSession(t, server.url) }
+}
+
+const errorIn = ({ status, headers, body }: RawResponse) => ({
+  status,
+  ...ofConnectJson(JSON.parse(body.toString()), headers['retry-after']),
+})
+
+/** Ends as the server ends it: the client never ends its own side. */
+const answerTo = async (stream: ClientHttp2Stream) => errorIn(await responseTo(stream))
+
+t.test('HTTP/2: a body that is too long ends its stream, after the answer, and no other', async (t) => {
+  const bodies = {
+    'told by content-length alone': [{ 'content-length': '1001' }, 0],
+    'told by content-length, all but one byte sent': [{ 'content-length': '1001' }, 1000],
+    'without a content-length': [{}, 1001],
+  } as const
+  for (const [name, [more, sent]] of Object.entries(bodies)) {
+    t.test(name, async (t) => {
+      const { session, clock, called, app } = await refusing(t, { maxDiscardBytes: 1000 })
+      const stream = request(session, pathOf('Unary'), { ...headers, ...more })
+      if (sent > 0) stream.write('x'.repeat(sent))
+      t.same(await answerTo(stream), denied)
+      t.equal(clock.scheduled, 0, 'no timer is left')
+
+      clock.advance(60n * second)
+      const { status } = await send(session, pathOf('Unary'), headers, '{"items":[]}')
+      t.equal(status, 200, 'the session goes on')
+      t.same(called, ['Unary'])
+      await app.close()
+    })
+  }
+
+  t.test('and one that is just not', async (t) => {
+    const { session } = await refusing(t, { maxDiscardBytes: 1000 })
+    const answer = await send(session, pathOf('Unary'), headers, 'x'.repeat(1000))
+    t.same(errorIn(answer), denied)
+    t.equal(answer.rstCode, constants.NGHTTP2_NO_ERROR)
+  })
+})
+
+t.test('HTTP/2: an upload that dribbles is answered when its time is up, and cut off', async (t) => {
+  for (const [name, body] of [
+    ['with some of its body', 'x'],
+    ['with nothing but its head', ''],
+  ] as const) {
+    t.test(name, async (t) => {
+      const { session, clock, app } = await refusing(t, { discardTimeoutMs: 5000 })
+      const stream = request(session, pathOf('Unary'), headers)
+      if (body !== '') stream.write(body)
+      await clock.busy()
+      clock.advance(5n * second - 1n)
+      t.equal(clock.scheduled, 1, 'a nanosecond before it is still waited for')
+      clock.advance(1n)
+      t.same(await answerTo(stream), denied)
+      t.equal(clock.scheduled, 0)
+      await app.close()
+    })
+  }
+
+  t.test('and does not hold up other calls on its session', async (t) => {
+    const { session, clock } = await refusing(t)
+    const stream = request(session, pathOf('Unary'), headers)
+    await clock.busy()
+    t.equal((await send(session, pathOf('Free'), headers, '{}')).status, 200)
+    t.equal(clock.scheduled, 1)
+    clock.advance(10n * second)
+    t.same(await answerTo(stream), denied)
+  })
+})
+
+t.test('HTTP/2: a client that leaves while its body is read leaves no timer behind', async (t) => {
+  const ways = {
+    'by cancelling the call': (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL),
+    'by an error': (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    'by closing the connection': (stream: ClientHttp2Stream) => stream.session?.destroy(),
+  }
+  for (const [name, leave] of Object.entries(ways)) {
+    t.test(name, async (t) => {
+      const { session, clock, called, app } = await refusing(t)
+      const stream = request(session, pathOf('Unary'), headers)
+      stream.on('error', () => {})
+      stream.write('x')
+      await clock.busy()
+      leave(stream)
+      await clock.idle()
+      t.same(called, [])
+      if (!session.destroyed) {
+        t.equal((await send(session, pathOf('Free'), headers, '{}')).status, 200, 'the session goes on')
+      }
+      await app.close()
+    })
+  }
+})
+
+t.test('HTTP/2: a compressed body is never decoded', async (t) => {
+  const { session } = await refusing(t)
+  for (const encoding of ['gzip', 'br', 'nonsense']) {
+    const answer = await send(
+      session,
+      pathOf('Unary'),
+      { ...headers, 'content-encoding': encoding },
+      'this is none of them',
+    )
+    t.same(errorIn(answer), denied, encoding)
+  }
+  const grpc = { 'x-caller': caller.name, 'content-type': 'application/grpc', 'grpc-encoding': 'gzip' }
+  const answer = await send(session, pathOf('Unary'), grpc, envelope('this is no gzip', 1))
+  t.equal(answer.headers['grpc-status'], '8', 'gRPC')
+})
+
+t.test('HTTP/2: the memory for a body that is thrown away does not grow with it', async (t) => {
+  const { session } = await refusing(t, { maxDiscardBytes: 2 ** 30 })
+  const stream = request(session, pathOf('Unary'), headers)
+  const answer = responseTo(stream)
+  const piece = Buffer.alloc(1 << 20, 'x')
+  const before = heldBytes()
+  let most = 0
+  for (let i = 0; i < 64; i++) {
+    await new Promise((written) => stream.write(piece, written))
+    if (i % 16 === 15) most = Math.max(most, heldBytes().arrayBuffers - before.arrayBuffers)
+  }
+  stream.end()
+  t.same(errorIn(await answer), denied)
+  t.ok(most < 8 << 20, `${most} bytes held of ${64 * piece.length}`)
+})
+
+t.test('case 15: a refused stream ends without waiting for the client to end its side', async (t) => {
+  t.test('on raw HTTP/2', async (t) => {
+    for (const rpc of ['Bidi', 'ClientStream']) {
+      for (const type of ['application/connect+json', 'application/grpc', 'application/grpc-web']) {
+        const { session, clock, app } = await refusing(t)
+        const stream = request(session, pathOf(rpc), { ...headers, 'content-type': type })
+        stream.write(envelope('{}'))
+        t.equal((await responseTo(stream)).status, 200, `${rpc}, ${type}`)
+        t.equal(clock.scheduled, 0)
+        await app.close()
+      }
+    }
+  })
+
+  t.test('with connect-node', async (t) => {
+    for (const [name, createTransport] of [
+      ['Connect', createConnectTransport],
+      ['gRPC-Web', createGrpcWebTransport],
+      ['gRPC', createGrpcTransport],
+    ] as const) {
+      const { url, app } = await refusing(t)
+      const client = createClient(MatrixService, createTransport({ baseUrl: url, httpVersion: '2' }))
+      async function* endless() {
+        yield { items: [] }
+        await new Promise(() => {})
+      }
+      const call = async () => {
+        for await (const _ of client.bidi(endless(), { headers: { 'x-caller': caller.name } })) t.fail('admitted')
+      }
+      const error = await call().then(() => undefined, ofConnectError)
+      t.same(error, rejectionOf('request', 60_000), name)
+      await app.close()
+    }
+  })
+
+  t.test('with grpc-js', async (t) => {
+    const { url, app } = await refusing(t)
+    const stub = grpcJsStub(url)
+    t.teardown(() => stub.close())
+    const call = stub.Bidi(metadataOf({ 'x-caller': caller.name }))
+    call.write({ items: [] })
+    const error = await new Promise<ServiceError>((resolve) => call.on('error', resolve).on('data', () => {}))
+    t.same(ofServiceError(error), rejectionOf('request', 60_000))
+    await app.close()
+  })
+})
+
+t.test('a server that closes while a body is read answers it first', async (t) => {
+  const { session, clock, app } = await refusing(t)
+  const stream = request(session, pathOf('Unary'), headers)
+  const answer = answerTo(stream)
+  await clock.busy()
+  const closed = app.close()
+  stream.end('x')
+  t.same(await answer, denied)
+  await closed
+  if (!session.closed) await once(session, 'close')
+  t.equal(clock.scheduled, 0)
+})
