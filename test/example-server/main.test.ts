@@ -138,7 +138,7 @@ t.test('what is wrong stops the start with code 1 and one line for each problem'
     [
       [],
       { PORT: String(port), H2C_PORT: '0' },
-      /^PORT, H2C_PORT, HOST: must be where .*, got port \d+ of "127\.0\.0\.1" \(EADDRINUSE\)\n$/,
+      /^PORT, H2C_PORT, HOST: must be where .*, got port \d+ of "127\.0\.0\.1" \(in use already: set PORT to another\)\n$/,
     ],
     [
       [],
