@@ -1,5 +1,6 @@
 export type { AuthType, Caller } from './caller/caller.ts'
-export type { Charge, ChargesOptionEntry, RpcCharges } from './charge/charges-option.ts'
+export type { Charge, RpcCharges } from './charge/charge.ts'
+export type { ChargesOptionEntry } from './charge/charges-option.ts'
 export type { Clock } from './clock/clock.ts'
 export type { ManualClock } from './clock/manual-clock.ts'
 export { manualClock } from './clock/manual-clock.ts'

@@ -1,6 +1,6 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { mustBe } from '../policy/option-schema.ts'
-import type { Charge } from './charges-option.ts'
+import type { Charge } from './charge.ts'
 import { countPathFields } from './count-path-fields.ts'
 
 /** What is wrong with a charge: the key of the charge that it is about, and what is allowed there. */

@@ -1,7 +1,7 @@
 import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
 import { charge as chargeOption, free as freeOption } from '../gen/allowance/v1/charge_pb.ts'
 import { snakeCase } from '../policy/spelling.ts'
-import type { Charge, RpcCharges } from './charges-option.ts'
+import type { Charge, RpcCharges } from './charge.ts'
 import { chargeProblem } from './check-charge.ts'
 import { compileCountPath } from './count-path.ts'
 

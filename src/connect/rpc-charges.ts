@@ -1,5 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf'
-import type { RpcCharges } from '../charge/charges-option.ts'
+import type { RpcCharges } from '../charge/charge.ts'
 import type { PlannedCharge, RpcPlan } from '../charge/rpc-plan.ts'
 import { planRpc, rpcName } from '../charge/rpc-plan.ts'
 import type { Limiter } from '../limiter.ts'

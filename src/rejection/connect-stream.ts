@@ -7,7 +7,7 @@ import {
   endStreamFlag,
 } from '@connectrpc/connect/protocol-connect'
 import { mediaType } from './protocol.ts'
-import type { WireRejection } from './wire.ts'
+import type { WireRejection } from './wire-rejection.ts'
 
 const endStream = createEndStreamSerialization(undefined)
 

@@ -1,7 +1,7 @@
 import type { ConnectError } from '@connectrpc/connect'
 import { mergeNonProtocolHeaders } from '@connectrpc/connect/protocol'
 import { codeToHttpStatus, contentTypeUnaryJson, errorToJsonBytes } from '@connectrpc/connect/protocol-connect'
-import type { WireRejection } from './wire.ts'
+import type { WireRejection } from './wire-rejection.ts'
 
 /** A Connect unary error: its own HTTP status, and JSON whatever the codec of the request. https://connectrpc.com/docs/protocol#error-end-stream */
 export function write(error: ConnectError): WireRejection {

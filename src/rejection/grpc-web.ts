@@ -8,7 +8,7 @@ import {
   trailerSerialize,
 } from '@connectrpc/connect/protocol-grpc-web'
 import { mediaType } from './protocol.ts'
-import type { WireRejection } from './wire.ts'
+import type { WireRejection } from './wire-rejection.ts'
 
 /**
  * A gRPC-Web response of one trailer frame in the body, where a browser reads the status without CORS exposing any

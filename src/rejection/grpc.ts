@@ -1,7 +1,7 @@
 import type { ConnectError } from '@connectrpc/connect'
 import { contentTypeJson, contentTypeProto, setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
 import { mediaType } from './protocol.ts'
-import type { WireRejection } from './wire.ts'
+import type { WireRejection } from './wire-rejection.ts'
 
 /**
  * A gRPC response that is trailers only: the status in the headers, which must end the response.

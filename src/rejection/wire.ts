@@ -4,14 +4,7 @@ import * as connectUnary from './connect-unary.ts'
 import * as grpc from './grpc.ts'
 import * as grpcWeb from './grpc-web.ts'
 import { protocolOf } from './protocol.ts'
-
-/** A rejection as it goes out. */
-export interface WireRejection {
-  readonly status: number
-  readonly headers: Headers
-  /** Absent: the response ends with its headers. */
-  readonly body?: Uint8Array | string
-}
+import type { WireRejection } from './wire-rejection.ts'
 
 /** Writes an error in the protocol of the request with this content type. */
 export function writeRejection(error: ConnectError, contentType: string | undefined): WireRejection {

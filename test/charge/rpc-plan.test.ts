@@ -2,7 +2,7 @@ import { clone, create, createFileRegistry, type DescMethod, setExtension } from
 import { FileDescriptorProtoSchema, type MethodOptions, MethodOptionsSchema } from '@bufbuild/protobuf/wkt'
 import t from 'tap'
 import { Health } from '../../example-server/gen/health/v1/health_pb.ts'
-import type { RpcCharges } from '../../src/charge/charges-option.ts'
+import type { RpcCharges } from '../../src/charge/charge.ts'
 import { costOf, planRpc, rpcName } from '../../src/charge/rpc-plan.ts'
 import { ChargeSchema, charge, free } from '../../src/gen/allowance/v1/charge_pb.ts'
 import { BrokenService, ChargedService } from '../gen/test/v1/charged_pb.ts'
