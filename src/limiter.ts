@@ -4,12 +4,12 @@ import { normalizeCaller } from './caller/caller.ts'
 import { callerKey } from './caller/key.ts'
 import type { Clock } from './clock/clock.ts'
 import { systemClock } from './clock/system-clock.ts'
-import type { Fingerprint } from './ledger/fingerprint.ts'
+import { type Fingerprint, randomSalt } from './ledger/fingerprint.ts'
 import type { Refusal, Remaining } from './ledger/memory-ledger.ts'
 import { MemoryLedger } from './ledger/memory-ledger.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { optionsObject, parseOptions } from './policy/option-schema.ts'
-import type { Policy } from './policy/policy.ts'
+import type { LimitTable, Policy } from './policy/policy.ts'
 import { createPolicy } from './policy/policy.ts'
 import type { Limit, RateLimitsOptions } from './policy/rate-limits.ts'
 import { parseRateLimits } from './policy/rate-limits.ts'
@@ -40,7 +40,7 @@ interface Resolution {
   readonly limiter: Limiter
   readonly print: Fingerprint
   /** By category number. */
-  readonly limits: readonly (readonly Limit[])[]
+  readonly limits: LimitTable
 }
 
 /** Options of `createLimiter`. */
@@ -80,7 +80,7 @@ export class Limiter {
     this.policy = policy
     this.clock = clock
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, clock)
-    this.#salts = policy.categories.map(() => this.#ledger.salt())
+    this.#salts = policy.categories.map(randomSalt)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type PlannedCharge, type RpcPlan, rpcName } from './rpc-plan.ts'
+import { isClientStreaming, type PlannedCharge, type RpcPlan, rpcName } from './rpc-plan.ts'
 
 /** One RPC of the category table, in words. */
 export type CategoryRow = {
@@ -13,8 +13,7 @@ export type CategoryRow = {
 /** What every RPC costs, in the order of the plans, as it can be printed when the server starts. */
 export function categoryTable(plans: readonly RpcPlan[]): CategoryRow[] {
   return plans.map((plan) => {
-    const { methodKind } = plan.method
-    const isPerMessage = methodKind === 'client_streaming' || methodKind === 'bidi_streaming'
+    const isPerMessage = isClientStreaming(plan.method)
     return {
       rpc: rpcName(plan.method),
       call: plan.free ? 'free' : '1 request',

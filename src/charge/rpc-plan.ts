@@ -72,6 +72,11 @@ export function rpcName(method: DescMethod): string {
   return `${method.parent.typeName}/${method.name}`
 }
 
+/** Whether the client may send more than one message: a client stream or a bidi stream. */
+export function isClientStreaming({ methodKind }: DescMethod): boolean {
+  return methodKind === 'client_streaming' || methodKind === 'bidi_streaming'
+}
+
 /** What was declared, and how to name its parts to the one who declared it. */
 type Source = {
   readonly free: boolean

@@ -3,32 +3,24 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import { costOf } from '../charge/rpc-plan.ts'
 import type { RequestAllowance } from '../request-allowance.ts'
 import { allowanceKey } from './context.ts'
-import type { NumberedCharge } from './rpc-charges.ts'
+import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
 
 /**
  * Spends the charges that depend on the message: after decoding, before the handler, in the order of their declaration,
  * stopping at the first that is denied (RATE-010). A client stream or a bidi stream pays for each message before its
  * handler receives it; what does not depend on the message is paid once, when it opens.
  */
-export function chargeInterceptor(chargesOf: (method: DescMethod) => readonly NumberedCharge[]): Interceptor {
+export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcCharging): Interceptor {
   return (next) => async (request) => {
-    const charges = chargesOf(request.method)
-    if (charges.length === 0) return next(request)
+    const { atOpen, perMessage } = chargingOf(request.method)
+    if (atOpen.length === 0 && perMessage.length === 0) return next(request)
     const allowance = request.contextValues.get(allowanceKey)
     if (allowance === undefined) throw new ConnectError('the allowance of this request was lost', Code.Internal)
 
+    await spendAll(allowance, atOpen, undefined)
     if (!request.stream) {
-      await spendAll(allowance, charges, request.message as Message)
+      await spendAll(allowance, perMessage, request.message as Message)
       return next(request)
-    }
-    const sendsMany = request.method.methodKind !== 'server_streaming'
-    const perMessage = sendsMany ? charges.filter(({ charge }) => charge.count !== undefined) : charges
-    if (sendsMany) {
-      await spendAll(
-        allowance,
-        charges.filter(({ charge }) => charge.count === undefined),
-        undefined,
-      )
     }
     const messages = request.message as AsyncIterable<Message>
     return next({ ...request, message: paidMessages(messages, allowance, perMessage) as typeof request.message })

@@ -1,5 +1,6 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { isClientStreaming } from '../charge/rpc-plan.ts'
 import type { ResolvedCaller } from '../limiter.ts'
 import { type RejectionOptions, sendRejection } from '../rejection/send.ts'
 import { ClientGoneError, type RequestAllowance } from '../request-allowance.ts'
@@ -16,11 +17,7 @@ export function chargeRequest(
   allowanceFor: (request: FastifyRequest) => RequestAllowance,
   options: Omit<RejectionOptions, 'clientStreams'>,
 ): onRequestHookHandler {
-  const { methodKind } = rpc.plan.method
-  const rejection = {
-    ...options,
-    clientStreams: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
-  }
+  const rejection = { ...options, clientStreams: isClientStreaming(rpc.plan.method) }
 
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.

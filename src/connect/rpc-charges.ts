@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { RpcCharges } from '../charge/charge.ts'
 import type { PlannedCharge, RpcPlan } from '../charge/rpc-plan.ts'
-import { planRpc, rpcName } from '../charge/rpc-plan.ts'
+import { isClientStreaming, planRpc, rpcName } from '../charge/rpc-plan.ts'
 import type { Limiter } from '../limiter.ts'
 
 /** A charge that the plugin spends, with the number of its category. */
@@ -13,8 +13,10 @@ export interface NumberedCharge {
 /** What the plugin spends on one RPC, ready for use. */
 export interface RpcCharging {
   readonly plan: RpcPlan
-  /** The charges that the plugin spends once the message is there, in order; those of the handler are left out. */
-  readonly charges: readonly NumberedCharge[]
+  /** Spent once, in order, when a client or bidi stream opens: what depends on none of its messages. Else empty. */
+  readonly atOpen: readonly NumberedCharge[]
+  /** Spent in order for each message, before the handler receives it. Those that the handler spends are in neither. */
+  readonly perMessage: readonly NumberedCharge[]
 }
 
 /**
@@ -30,5 +32,7 @@ export function chargingOf(method: DescMethod, declared: RpcCharges | undefined,
       throw new Error(`${rpcName(method)}: ${(error as Error).message}`, { cause: error })
     }
   })
-  return { plan, charges: numbered.filter(({ charge }) => !charge.byHandler) }
+  const charges = numbered.filter(({ charge }) => !charge.byHandler)
+  const isAtOpen = ({ charge }: NumberedCharge) => isClientStreaming(method) && charge.count === undefined
+  return { plan, atOpen: charges.filter(isAtOpen), perMessage: charges.filter((charge) => !isAtOpen(charge)) }
 }

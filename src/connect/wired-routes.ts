@@ -27,7 +27,7 @@ export function wireRoutes(
 ): WiredRpc[] {
   const chargings = new Map<DescMethod, RpcCharging>()
   const implemented = new Set<DescMethod>()
-  const charge = chargeInterceptor((method) => chargings.get(method)!.charges)
+  const charge = chargeInterceptor((method) => chargings.get(method)!)
 
   const problems: string[] = []
   const plan = (method: DescMethod, hasHandler: boolean) => {

@@ -13,7 +13,7 @@ const SECRET_BYTES = 32
 /** Makes fingerprints under a random secret of its own, so that nobody can aim at another caller's slot. */
 export class Fingerprinter {
   readonly #secret = randomBytes(SECRET_BYTES)
-  #scratch: Buffer = Buffer.concat([this.#secret], 1024)
+  readonly #scratch: Buffer = Buffer.concat([this.#secret], 1024)
 
   /** The fingerprint of a key. Strings that differ in any UTF-16 code unit, lone surrogates included, are different keys. */
   of(key: string): Fingerprint {
@@ -21,12 +21,16 @@ export class Fingerprinter {
     const input = end <= this.#scratch.length ? this.#scratch : Buffer.concat([this.#secret], end)
     // UTF-16, since UTF-8 would make all lone surrogates one.
     input.write(key, SECRET_BYTES, 'utf16le')
-    const digest = hash('sha256', input.subarray(0, end), 'buffer')
-    return {
-      a: digest.readInt32LE(0),
-      b: digest.readInt32LE(4),
-      c: digest.readInt32LE(8),
-      d: digest.readInt32LE(12),
-    }
+    return fromBytes(hash('sha256', input.subarray(0, end), 'buffer'))
   }
+}
+
+/** A random fingerprint, which stands for no key: XORed with those of keys, it keeps them apart from others. */
+export function randomSalt(): Fingerprint {
+  return fromBytes(randomBytes(16))
+}
+
+/** The first 128 bits of `bytes`. */
+function fromBytes(bytes: Buffer): Fingerprint {
+  return { a: bytes.readInt32LE(0), b: bytes.readInt32LE(4), c: bytes.readInt32LE(8), d: bytes.readInt32LE(12) }
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock/clock.ts'
 import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import {
@@ -54,12 +53,6 @@ export class MemoryLedger {
   /** The fingerprint that a caller's key is recorded under. Worth keeping: it costs more than a spend. */
   fingerprint(key: string): Fingerprint {
     return this.#fingerprinter.of(key)
-  }
-
-  /** A random salt, one for each category. */
-  salt(): Fingerprint {
-    const bytes = randomBytes(16)
-    return { a: bytes.readInt32LE(0), b: bytes.readInt32LE(4), c: bytes.readInt32LE(8), d: bytes.readInt32LE(12) }
   }
 
   /**

@@ -9,9 +9,6 @@ const SLOTS_PER_GROUP = 8
 const BODY_WORDS = 3 + 2 * MAX_LIMITS
 const GROUP_WORDS = SLOTS_PER_GROUP * (1 + BODY_WORDS)
 
-/** Bytes that one caller and category take. */
-export const SLOT_BYTES = (GROUP_WORDS / SLOTS_PER_GROUP) * Int32Array.BYTES_PER_ELEMENT
-
 /**
  * A table of fixed size that remembers, per fingerprint, when the spends under up to three limits are earned back
  * (RATE-050 … 052). It is one array, allocated at once: groups of eight slots, of which a fingerprint can live in one

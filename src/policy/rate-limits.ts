@@ -5,19 +5,11 @@ import { parseTrustedProxies } from '../caller/trusted-proxies.ts'
 import { defaultLimits } from './default-limits.ts'
 import { limitList } from './limit-list.ts'
 import { flag, isPlainObject, mustBe, namedEntries, optionsObject, parseOptions, wholeNumber } from './option-schema.ts'
-import type { Limit } from './options.ts'
+import type { CategoryLimitsOptions, Limit } from './options.ts'
 import { overrideCaller } from './override-caller.ts'
 import { didYouMean } from './spelling.ts'
 
 export type { CategoryLimitsOptions, Limit, OverrideOptions, RateLimitsOptions } from './options.ts'
-
-/** The limits that a category sets, list by list. A list that is absent was not set. */
-export interface CategoryLimits {
-  readonly default?: readonly Limit[] | undefined
-  readonly api_key?: readonly Limit[] | undefined
-  readonly jwt?: readonly Limit[] | undefined
-  readonly ip?: readonly Limit[] | undefined
-}
 
 /** Limits for one caller, by category. */
 export interface Override {
@@ -33,7 +25,7 @@ export interface RateLimits {
   readonly trustedProxies: readonly string[]
   readonly maxMemoryMib: number
   /** Only the categories that the options name, in the order written. */
-  readonly categories: ReadonlyMap<string, CategoryLimits>
+  readonly categories: ReadonlyMap<string, CategoryLimitsOptions>
   /** At most one for each caller key. */
   readonly overrides: readonly Override[]
 }
@@ -51,7 +43,7 @@ const categoryLimits = optionsObject({
   api_key: limitList.optional(),
   jwt: limitList.optional(),
   ip: limitList.optional(),
-}).transform((value): CategoryLimits => Object.freeze(value))
+}).transform((value): CategoryLimitsOptions => Object.freeze(value))
 
 const trustedProxy = z
   .string({ error: mustBe('a network, an address or "unix", as a string') })

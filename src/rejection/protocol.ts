@@ -1,5 +1,5 @@
 /** The protocol in which a request must be answered. */
-export type Protocol = 'connect-unary' | 'connect-stream' | 'grpc' | 'grpc-web' | 'grpc-web-text' | 'http'
+export type Protocol = 'connect-unary' | 'connect-stream' | 'grpc' | 'grpc-web' | 'grpc-web-text'
 
 /**
  * The one classifier of the protocol of an RPC's request, from its content type alone: what it says about codec,
@@ -7,7 +7,7 @@ export type Protocol = 'connect-unary' | 'connect-stream' | 'grpc' | 'grpc-web' 
  * Connect unary, whose JSON anyone can read: Connect GET, a wrong method, a wrong content type, curl.
  * See https://connectrpc.com/docs/protocol and https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md
  */
-export function protocolOf(contentType: string | undefined): Exclude<Protocol, 'http'> {
+export function protocolOf(contentType: string | undefined): Protocol {
   const type = mediaType(contentType)
   if (is(type, 'application/grpc-web-text')) return 'grpc-web-text'
   if (is(type, 'application/grpc-web')) return 'grpc-web'
