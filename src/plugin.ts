@@ -13,6 +13,7 @@ import { wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
 import { type AllowanceOptions, parseAllowanceOptions } from './plugin-options.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
+import { Patience } from './rejection/patience.ts'
 import { RequestAllowance } from './request-allowance.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
@@ -68,7 +69,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const services = { limiter, identify, onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
-  const discard = { maxBytes: options.maxDiscardBytes, timeoutMs: options.discardTimeoutMs }
+  const patience = new Patience(options.discardTimeoutMs, limiter.clock)
   const plans: RpcPlan[] = []
   const watch = new RouteWatch()
 
@@ -106,10 +107,14 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
     if (rpc === undefined || rpc.plan.free || !rpc.implemented) return
-    const hook = chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock })
+    const hook = chargeRequest(rpc, requestCategory, allowanceFor, {
+      maxDiscardBytes: options.maxDiscardBytes,
+      patience,
+    })
     route.onRequest = [hook, ...[route.onRequest ?? []].flat()]
   })
   app.addHook('onReady', async () => watch.check(app))
+  app.addHook('preClose', async () => patience.end())
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
 }
 
