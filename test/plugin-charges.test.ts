@@ -21,6 +21,13 @@ const name = 'someone'
 const someone = apiKey(name)
 const headers = { ...json, 'x-caller': name }
 
+/** One message of a Connect stream. */
+const connectFrame = (message: string) => {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(Buffer.byteLength(message), 1)
+  return Buffer.concat([head, Buffer.from(message)])
+}
+
 const post = ({ app }: MatrixApp, rpc: string, payload = '{}') =>
   app.inject({ method: 'POST', url: pathOf(rpc), headers, payload })
 
@@ -128,7 +135,14 @@ t.test('RATE-010: a stream pays for each message before its handler receives it'
 
 t.test('RATE-011: only what the category table gives is charged', async (t) => {
   const server = await listeningMatrixApp(t, {
-    limits: { request: '100/60', work: '100/60', step: '100/60' },
+    limits: {
+      request: '100/60',
+      work: '100/60',
+      step: '100/60',
+      publish: '100/60',
+      upload: '100/60',
+      compute: '100/60',
+    },
     allowance: {
       identify: (request) => {
         if (request.headers['x-caller'] === 'forged') throw new ConnectError('no', 16)
@@ -140,6 +154,7 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
         const { free, undeclared, unary, step } = matrixService()
         // ServerStream, ClientStream and Bidi are declared and not implemented
         router.service(MatrixService, { free, undeclared, unary, step })
+        router.service(ChargedService, {})
       },
     },
   })
@@ -147,7 +162,7 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
   const victims = [someone, { type: 'ip', address: '127.0.0.1' } as const]
   const left = () =>
     victims.map((caller) =>
-      ['request', 'work', 'step', 'publish', 'stream_rent'].map(
+      ['request', 'work', 'step', 'publish', 'upload', 'compute', 'stream_rent'].map(
         (category) => limiter.remaining(caller, category)[0]!.units,
       ),
     )
@@ -171,7 +186,17 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
         method: 'POST',
         url: pathOf('ServerStream'),
         headers: { ...headers, 'content-type': 'application/connect+json' },
-        payload: Buffer.from('00000000027b7d', 'hex'),
+        payload: connectFrame('{"items":["a","b"]}'),
+      },
+    ],
+    [
+      'a declared unary method that nobody implemented',
+      501,
+      {
+        method: 'POST',
+        url: `/${ChargedService.typeName}/Weighted`,
+        headers,
+        payload: '{"labels":{"1":"b"}}',
       },
     ],
     [
@@ -191,6 +216,19 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
   t.equal((await post(server, 'Unary', '{"items":["a","a"]}')).statusCode, 200)
   const [request = 0, work = 0, step = 0, ...rest] = untouched[0]!
   t.same(left()[0], [request - 3, work - 2, step - 1, ...rest], 'and what is charged, is charged what the table says')
+})
+
+t.test('RATE-011: only the first message of a server stream is paid, as its client may send one only', async (t) => {
+  const server = await matrixApp(t, { limits: { request: '100/60', work: '100/60' } })
+  const answer = await server.app.inject({
+    method: 'POST',
+    url: pathOf('ServerStream'),
+    headers: { ...headers, 'content-type': 'application/connect+json' },
+    payload: Buffer.concat([connectFrame('{"items":["a"]}'), connectFrame('{"items":["a","b","c"]}')]),
+  })
+  t.match(answer.body, 'received extra input message')
+  t.same(server.called, [])
+  t.same([server.left(name), server.left(name, 'work')], [99, 99])
 })
 
 t.test('RATE-011: a handler that rejects its request keeps the charge and is charged nothing more', async (t) => {
