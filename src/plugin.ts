@@ -106,8 +106,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
     if (rpc === undefined || rpc.plan.free || !rpc.implemented) return
-    const hook = chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock })
-    route.onRequest = [hook, ...[route.onRequest ?? []].flat()]
+    watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock }))
   })
   app.addHook('onReady', async () => watch.check(app))
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
