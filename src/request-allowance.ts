@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server } from 'node:http'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
@@ -103,8 +104,10 @@ export class RequestAllowance implements Allowance {
   #clientAddress(): string {
     const { raw } = this.#request
     const peer = raw.socket.remoteAddress
-    if (peer === undefined && !isOnUnixSocket(this.#request)) throw new ClientGoneError()
-    return clientAddress(peer, raw.headers['x-forwarded-for'], this.#services.limiter.policy.trustedProxies)
+    const server = serverOf(this.#request)
+    if (peer === undefined && !isOnUnixSocket(server)) throw new ClientGoneError()
+    const forwardedFor = mayLackHeaderLines(raw, server) ? undefined : raw.headers['x-forwarded-for']
+    return clientAddress(peer, forwardedFor, this.#services.limiter.policy.trustedProxies)
   }
 }
 
@@ -112,12 +115,28 @@ function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
 }
 
+/** The server that accepted the connection, also where the app is served by another than Fastify's. */
+function serverOf({ raw, server }: FastifyRequest): Server {
+  // Only the sockets of HTTP/1.1 know theirs.
+  return (raw.socket as { server?: Server }).server ?? (server.server as Server)
+}
+
 /**
  * Whether a request without an address came over a Unix socket. A client that resets its TCP connection right after
  * sending has no address either: taken for one, it could choose whom it is charged to where `unix` is trusted.
  */
-function isOnUnixSocket(request: FastifyRequest): boolean {
-  // HTTP/1.1 sockets know their server, also where the app is served by another than Fastify's.
-  const { server = request.server.server } = request.raw.socket as { server?: { address(): unknown } }
+function isOnUnixSocket(server: Server): boolean {
   return typeof server.address() === 'string'
+}
+
+/** How many header lines Node takes when `server.maxHeadersCount` does not say. */
+const DEFAULT_MAX_HEADERS_COUNT = 1000
+
+/**
+ * Whether lines of the header may be missing: older Node.js 22 leaves out, without a word, what is beyond
+ * `server.maxHeadersCount`, which on HTTP/1.1 may be what a trusted proxy wrote; newer answers 431. X-Forwarded-For is no evidence then.
+ */
+function mayLackHeaderLines({ httpVersionMajor, rawHeaders }: IncomingMessage, server: Server): boolean {
+  const lines = server.maxHeadersCount ?? DEFAULT_MAX_HEADERS_COUNT
+  return httpVersionMajor === 1 && lines > 0 && rawHeaders.length >= 2 * lines
 }
