@@ -7,6 +7,7 @@ import { parseChargesOption } from './charge/charges-option.ts'
 import type { RpcPlan } from './charge/rpc-plan.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
+import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf } from './connect/rpc-charges.ts'
 import { wireRoutes } from './connect/wired-routes.ts'
@@ -98,7 +99,10 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
         })
       },
       contextValues: (request: FastifyRequest) =>
-        withAllowance(connectOptions.contextValues?.(request), allowanceFor(request)),
+        withAllowance(
+          connectOptions.contextValues?.(request),
+          new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan),
+        ),
     }),
     categoryTable: () => formatCategoryTable(categoryTable(plans)),
   })

@@ -1,8 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http'
 import { ConnectError } from '@connectrpc/connect'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
 import { clientAddress } from './caller/client-address.ts'
+import { checkHandlerSpend } from './charge/handler-spend.ts'
+import type { RpcPlan } from './charge/rpc-plan.ts'
 import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
@@ -24,7 +25,8 @@ export interface Allowance {
   /**
    * Spends `cost` units of `category`. Resolves when they are admitted.
    * @throws ConnectError `resource_exhausted`, when they are denied: let it through, and the client reads the rejection.
-   * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1.
+   * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1. Error, in a
+   * handler of an RPC that does not declare the category `by_handler`. Nothing is charged then.
    */
   spend(category: string, cost: number): Promise<void>
 }
@@ -68,9 +70,11 @@ export class RequestAllowance implements Allowance {
     return this.#identifying
   }
 
-  async spend(category: string, cost: number): Promise<void> {
+  /** @param plan Of the RPC whose handler spends, which must declare it; undefined: outside of a handler. */
+  async spend(category: string, cost: number, plan?: RpcPlan): Promise<void> {
     try {
       const id = this.#services.limiter.categoryId(category)
+      if (plan !== undefined) checkHandlerSpend(plan, category)
       const error = this.charge(await this.identify(), id, cost)
       if (error !== undefined) throw error
     } catch (error) {
@@ -115,10 +119,12 @@ function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
 }
 
+type Server = FastifyInstance['server']
+
 /** The server that accepted the connection, also where the app is served by another than Fastify's. */
 function serverOf({ raw, server }: FastifyRequest): Server {
   // Only the sockets of HTTP/1.1 know theirs.
-  return (raw.socket as { server?: Server }).server ?? (server.server as Server)
+  return (raw.socket as { server?: Server }).server ?? server.server
 }
 
 /**
@@ -136,7 +142,7 @@ const DEFAULT_MAX_HEADERS_COUNT = 1000
  * Whether lines of the header may be missing: older Node.js 22 leaves out, without a word, what is beyond
  * `server.maxHeadersCount`, which on HTTP/1.1 may be what a trusted proxy wrote; newer answers 431. X-Forwarded-For is no evidence then.
  */
-function mayLackHeaderLines({ httpVersionMajor, rawHeaders }: IncomingMessage, server: Server): boolean {
+function mayLackHeaderLines({ httpVersionMajor, rawHeaders }: FastifyRequest['raw'], server: Server): boolean {
   const lines = server.maxHeadersCount ?? DEFAULT_MAX_HEADERS_COUNT
   return httpVersionMajor === 1 && lines > 0 && rawHeaders.length >= 2 * lines
 }

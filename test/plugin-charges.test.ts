@@ -1,4 +1,4 @@
-import { ConnectError, createClient } from '@connectrpc/connect'
+import { ConnectError, createClient, type HandlerContext } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import t from 'tap'
 import { allowanceOf } from '../src/index.ts'
@@ -280,4 +280,91 @@ t.test('a handler finds the caller of its request', async (t) => {
   await post(server, 'Unary')
   await post(server, 'Free')
   t.same(seen, [someone, undefined], 'in a free RPC nobody has asked who calls')
+})
+
+t.test('RATE-011: a handler spends no category that its RPC does not declare by_handler', async (t) => {
+  const lines: string[] = []
+  const errors: Error[] = []
+  const spend = async (context: HandlerContext, category: string) => {
+    await allowanceOf(context)
+      .spend(category, 1)
+      .catch((error: Error) => errors.push(error))
+  }
+  const server = await matrixApp(t, {
+    fastify: { logger: { level: 'error', stream: { write: (line: string) => lines.push(line) } } },
+    limits: { request: '100/60', work: '100/60', step: '100/60', push: '100/60' },
+    connect: {
+      routes: (router) =>
+        router.service(MatrixService, {
+          async unary(_, context) {
+            for (const category of ['work', 'request', 'push', 'step']) await spend(context, category)
+            return {}
+          },
+          async free(_, context) {
+            await spend(context, 'step')
+            return {}
+          },
+          async *serverStream(_, context) {
+            await spend(context, 'stream_rent')
+            yield {}
+          },
+          async undeclared(_, context) {
+            await allowanceOf(context).spend('step', 1)
+            return {}
+          },
+        }),
+    },
+  })
+  const left = () => ['request', 'work', 'step', 'push'].map((category) => server.left(name, category))
+
+  t.equal((await post(server, 'Unary')).statusCode, 200)
+  t.same(left(), [99, 100, 99, 100], 'the declared one is spent, and the unit of the call')
+  const names = errors.map(({ message }) =>
+    /^the handler of (\S+) cannot spend category ("\w+")/.exec(message)?.slice(1),
+  )
+  t.same(
+    names,
+    ['work', 'request', 'push'].map((category) => ['test.v1.MatrixService/Unary', `"${category}"`]),
+  )
+  t.match(errors[2]!.message, '(allowance.v1.charge) = { category: "push" by_handler: true } in the .proto')
+  t.match(errors[2]!.message, '{ category: "push", byHandler: true } in the option charges')
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    errors.map(({ message }) => ({ msg: 'spend failed', err: { message } })),
+    'the app is told',
+  )
+
+  errors.length = 0
+  t.equal((await post(server, 'Free')).statusCode, 200)
+  t.match(errors, [
+    { message: /^the handler of test\.v1\.MatrixService\/Free cannot spend category "step".* is free now/ },
+  ])
+  t.equal((await post(server, 'Undeclared')).statusCode, 500)
+  const stream = { ...headers, 'content-type': 'application/connect+json' }
+  await server.app.inject({ method: 'POST', url: pathOf('ServerStream'), headers: stream, payload: connectFrame('{}') })
+  t.match(errors[1]!.message, '"stream_rent"')
+  t.same(left(), [97, 100, 99, 100], 'nothing but the units of the two calls')
+})
+
+t.test('a hook of an RPC spends what it likes by request.spend', async (t) => {
+  const server = await matrixApp(t, {
+    limits: { push: '100/60' },
+    before: (app) => app.addHook('preHandler', (request) => request.spend('push', 2)),
+  })
+  t.equal((await post(server, 'Free')).statusCode, 200)
+  t.equal(server.left(name, 'push'), 98)
+})
+
+t.test('RATE-011: a gate of the router spends no more than a handler', async (t) => {
+  const server = await matrixApp(t, {
+    limits: { push: '100/60', step: '100/60' },
+    connect: {
+      requestGate: async (context) => {
+        await allowanceOf(context).spend('step', 1)
+        await allowanceOf(context).spend('push', 1)
+      },
+    },
+  })
+  t.equal((await post(server, 'Unary')).statusCode, 500)
+  t.same([server.left(name, 'step'), server.left(name, 'push')], [99, 100])
 })

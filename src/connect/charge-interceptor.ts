@@ -16,7 +16,7 @@ export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcChargin
   return (next) => async (request) => {
     const { atOpen = [], perMessage = [] } = chargingOf(request.method) ?? {}
     if (atOpen.length === 0 && perMessage.length === 0) return next(request)
-    const allowance = request.contextValues.get(allowanceKey)
+    const allowance = request.contextValues.get(allowanceKey)?.request
     if (allowance === undefined) throw new ConnectError('the allowance of this request was lost', Code.Internal)
 
     await spendAll(allowance, atOpen, undefined)

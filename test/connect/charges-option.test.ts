@@ -40,23 +40,31 @@ t.test('a service can be free as a whole, but for the methods that say otherwise
   t.same(await chargedFor(app, pathOf('Undeclared')), { status: 200, request: 1, work: 0 })
 })
 
-t.test('a handler of a free RPC can still spend, and its caller is worked out then', async (t) => {
-  const app = await bareApp(t, { charges: [{ service: MatrixService, free: true }] })
-  await app.register(
-    fastifyConnectPlugin,
-    app.allowance.connect({ routes: (router) => router.service(MatrixService, matrixService()) }),
-  )
-  const step = (name: string) =>
-    app.inject({
-      method: 'POST',
-      url: pathOf('Step'),
-      headers: { 'content-type': 'application/json', 'x-caller': name },
-      payload: '{}',
-    })
-  const caller = { type: 'api_key', name: 'stepper' } as const
-  const before = app.allowance.limiter.remaining(caller, 'step')[0]!.units
-  t.equal((await step(caller.name)).statusCode, 200)
-  t.equal(app.allowance.limiter.remaining(caller, 'step')[0]!.units, before - 1)
+const stepRequest = {
+  method: 'POST',
+  url: pathOf('Step'),
+  headers: { 'content-type': 'application/json' },
+  payload: '{}',
+} as const
+
+t.test('RATE-011: a handler spends a category that the option declares, and no other', async (t) => {
+  const step = MatrixService.method.step
+  const rows = [
+    [[{ method: step, charges: [{ category: 'step', byHandler: true }] }], 200, 1],
+    [[{ method: step, charges: [{ category: 'work', byHandler: true }] }], 500, 0],
+    [[{ method: step, charges: [{ category: 'step', units: 3 }] }], 500, 3],
+    [[{ method: step, charges: [] }], 500, 0],
+    [[{ method: step, free: true }], 500, 0],
+    [[{ service: MatrixService, free: true }], 500, 0],
+  ] as const
+  for (const [charges, status, spent] of rows) {
+    const app = await appWith(t, charges)
+    const left = () => app.allowance.limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'step')[0]!.units
+    const before = left()
+    const answer = await app.inject(stepRequest)
+    t.equal(answer.statusCode, status, Object.entries(charges[0]).join())
+    t.equal(left(), before - spent)
+  }
 })
 
 t.test('a charge in a category that nobody declared stops the start, and names the RPC', async (t) => {
@@ -85,7 +93,11 @@ t.test(
   'spending in a handler in a category that nobody declared is an error of the app, and charges nothing',
   async (t) => {
     const seen: unknown[] = []
-    const app = await bareApp(t)
+    const charges = [
+      { category: 'work', count: 'items' },
+      { category: 'work', byHandler: true },
+    ]
+    const app = await bareApp(t, { charges: [{ method: unary, charges }] })
     await app.register(
       fastifyConnectPlugin,
       app.allowance.connect({

@@ -209,9 +209,13 @@ t.test('the category table has every RPC, in the order of registration, once the
     app.allowance.categoryTable(),
     [
       'test.v1.MatrixService/Unary         1 request  work: items',
+      '                                               step: by the handler',
       'test.v1.MatrixService/ServerStream  1 request  work: items',
+      '                                               step: by the handler',
       'test.v1.MatrixService/ClientStream  1 request  work: items (in each message)',
+      '                                               step: by the handler',
       'test.v1.MatrixService/Bidi          1 request  work: items (in each message)',
+      '                                               step: by the handler',
       'test.v1.MatrixService/Undeclared    1 request',
       'test.v1.MatrixService/Free          free',
       'test.v1.MatrixService/Step          1 request  step: by the handler',
