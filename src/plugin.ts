@@ -67,7 +67,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     createLimiter({ rateLimits: options.rateLimits as RateLimitsOptions | undefined, clock: options.clock })
   const { identify, onDenied, domain } = options
   const services = { limiter, identify, onDenied, domain }
-  const declaredCharges = parseChargesOption(options.charges)
+  const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const discard = { maxBytes: options.maxDiscardBytes, timeoutMs: options.discardTimeoutMs }
   const plans: RpcPlan[] = []
@@ -90,10 +90,9 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     connect: (connectOptions) => ({
       ...connectOptions,
       routes(router: ConnectRouter) {
-        const method = (descriptor: Parameters<typeof declaredCharges>[0]) =>
-          chargingOf(descriptor, declaredCharges(descriptor), limiter)
+        const charging = (method: RpcPlan['method']) => chargingOf(method, declaredCharges.of(method), limiter)
         watch.expect(() => {
-          const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, method)
+          const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, charging)
           plans.push(...rpcs.map(({ plan }) => plan))
           return rpcs
         })
@@ -112,7 +111,10 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     if (rpc === undefined || rpc.plan.free || !rpc.implemented) return
     watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock }))
   })
-  app.addHook('onReady', async () => watch.check(app))
+  app.addHook('onReady', async () => {
+    watch.check(app)
+    declaredCharges.checkRegistered(plans.map(({ method }) => method))
+  })
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
 }
 

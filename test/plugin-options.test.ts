@@ -146,7 +146,11 @@ t.test('the options are only read', async (t) => {
   }
   const rateLimits = freeze({ ...small, categories: { work: { default: [{ count: 1, windowSeconds: 1 }] } } })
   const charges = Object.freeze([Object.freeze({ method: MatrixService.method.unary, free: true as const })])
-  t.equal(await startWith(Object.freeze({ domain, rateLimits, charges })), 'started')
+  t.equal(await startWith(Object.freeze({ domain, rateLimits, charges: Object.freeze([]) })), 'started')
+  t.match(
+    await startWith(Object.freeze({ domain, rateLimits, charges })),
+    /^charges\[0\]\.method: .* is not registered/,
+  )
 })
 
 t.test('the defaults: the built-in categories and limits, and the clock of the system', async (t) => {

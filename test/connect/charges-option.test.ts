@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import t, { type Test } from 'tap'
 import { type AllowanceOptions, AllowanceOptionsError, allowanceOf } from '../../src/index.ts'
+import { ChargedService } from '../gen/test/v1/charged_pb.ts'
 import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
 import { bareApp, chargedFor } from '../support/charged-for.ts'
 import { matrixService, pathOf } from '../support/matrix-app.ts'
@@ -68,10 +69,12 @@ t.test('RATE-011: a handler spends a category that the option declares, and no o
 })
 
 t.test('a charge in a category that nobody declared stops the start, and names the RPC', async (t) => {
-  const charges = [{ method: unary, charges: [{ category: 'wrok' }] }]
-  await t.rejects(appWith(t, charges), { message: /^test\.v1\.MatrixService\/Unary: category "wrok" is not declared/ })
-  const byHandler = [{ method: unary, charges: [{ category: 'wrok', byHandler: true }] }]
-  await t.rejects(appWith(t, byHandler), { message: /^test\.v1\.MatrixService\/Unary: category "wrok"/ })
+  for (const byHandler of [false, true]) {
+    const charges = [{ method: unary, charges: [{ category: 'wrok', byHandler }] }]
+    const message =
+      /^charges\[0\]\.charges\[0\]\.category: must be a category of rateLimits \(did you mean "work"\?\): /
+    await t.rejects(bareApp(t, { charges }), { name: 'AllowanceOptionsError', message })
+  }
 
   const inProto = bareApp(t, { rateLimits: { maxMemoryMib: 1 } }).then(async (app) => {
     await app.register(
@@ -81,6 +84,23 @@ t.test('a charge in a category that nobody declared stops the start, and names t
     await app.ready()
   })
   await t.rejects(inProto, { message: /^test\.v1\.MatrixService\/Unary: category "work" is not declared/ })
+})
+
+t.test('an entry for an RPC that is never registered stops the start, by name', async (t) => {
+  const allowed = 'is not registered through app.allowance.connect({ routes }); remove the entry, or register it'
+  const charges = [
+    { method: unary, free: true },
+    { method: ChargedService.method.push, free: true },
+    { service: ChargedService, free: true },
+  ] as const
+  await t.rejects(appWith(t, charges), {
+    name: 'AllowanceOptionsError',
+    message: `charges[1].method: test.v1.ChargedService/Push ${allowed}\ncharges[2].service: test.v1.ChargedService ${allowed}`,
+  })
+  const none = await bareApp(t, { charges: charges.slice(0, 1) })
+  await t.rejects(async () => void (await none.ready()), {
+    message: `charges[0].method: test.v1.MatrixService/Unary ${allowed}`,
+  })
 })
 
 t.test('wrong charges stop the start with their path', async (t) => {
