@@ -12,7 +12,7 @@ import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf } from './connect/rpc-charges.ts'
 import { wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
-import { type AllowanceOptions, parseAllowanceOptions } from './plugin-options.ts'
+import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
 import { RequestAllowance } from './request-allowance.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
@@ -29,6 +29,7 @@ export interface AppAllowance {
    * Wires the allowance into the options of connect-fastify's plugin:
    * `app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))`. Every RPC that `routes` registers is charged
    * then, and its handler finds its allowance by `allowanceOf(context)`. Once for each registration.
+   * @throws AllowanceOptionsError when `routes` is no function.
    */
   connect(options: ConnectOptions): ConnectOptions
 
@@ -87,22 +88,25 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   })
   app.decorate('allowance', {
     limiter,
-    connect: (connectOptions) => ({
-      ...connectOptions,
-      routes(router: ConnectRouter) {
-        const charging = (method: RpcPlan['method']) => chargingOf(method, declaredCharges.of(method), limiter)
-        watch.expect(() => {
-          const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, charging)
-          plans.push(...rpcs.map(({ plan }) => plan))
-          return rpcs
-        })
-      },
-      contextValues: (request: FastifyRequest) =>
-        withAllowance(
-          connectOptions.contextValues?.(request),
-          new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan),
-        ),
-    }),
+    connect: (connectOptions) => {
+      checkConnectOptions(connectOptions)
+      return {
+        ...connectOptions,
+        routes(router: ConnectRouter) {
+          const charging = (method: RpcPlan['method']) => chargingOf(method, declaredCharges.of(method), limiter)
+          watch.expect(() => {
+            const rpcs = wireRoutes(router, (wired) => connectOptions.routes!(wired), connectOptions, charging)
+            plans.push(...rpcs.map(({ plan }) => plan))
+            return rpcs
+          })
+        },
+        contextValues: (request: FastifyRequest) =>
+          withAllowance(
+            connectOptions.contextValues?.(request),
+            new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan),
+          ),
+      }
+    },
     categoryTable: () => formatCategoryTable(categoryTable(plans)),
   })
 

@@ -135,6 +135,7 @@ t.test('case 10: an RPC is charged once, with all its charges, wherever it is re
       t.same(await chargedFor(app, prefix + pathOf('Unary')), once, prefix)
       t.match(await chargedFor(app, prefix + pathOf('Free')), { status: 200, request: 0, work: 0 }, prefix)
     }
+    t.equal(app.allowance.categoryTable().match(/MatrixService\/Unary /g)?.length, 1, 'in the table once')
   })
 
   t.test('in two places, by options made once', async (t) => {
