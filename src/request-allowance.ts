@@ -58,15 +58,15 @@ export class RequestAllowance implements Allowance {
 
   /**
    * Works out the caller, once (RATE-001): what `identify` says, or else the client address.
-   * @throws whatever `identify` throws; ClientGoneError; TypeError when `identify` returns something else than an identity.
+   * @throws what `identify` throws, or an Error that does not show it when it is none; ClientGoneError; TypeError when `identify`
+   * returns something else than an identity.
    */
   identify(): ResolvedCaller | Promise<ResolvedCaller> {
     const known = this.caller ?? this.#identifying
     if (known !== undefined) return known
-    const { identify } = this.#services
-    const identity = identify?.(this.#request)
+    const identity = this.#ask()
     if (!isPromiseLike(identity)) return this.#resolve(identity)
-    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value))
+    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value), throwAsError)
     return this.#identifying
   }
 
@@ -97,6 +97,14 @@ export class RequestAllowance implements Allowance {
     await this.#services.onDenied?.(denial, this.#request)
   }
 
+  #ask(): ReturnType<Identify> {
+    try {
+      return this.#services.identify?.(this.#request)
+    } catch (error) {
+      return throwAsError(error)
+    }
+  }
+
   #resolve(identity: Identity): ResolvedCaller {
     const { limiter } = this.#services
     const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
@@ -113,6 +121,11 @@ export class RequestAllowance implements Allowance {
     const forwardedFor = mayLackHeaderLines(raw, server) ? undefined : raw.headers['x-forwarded-for']
     return clientAddress(peer, forwardedFor, this.#services.limiter.policy.trustedProxies)
   }
+}
+
+/** Fastify would show a client what was thrown, and a log the cause of an error: it may be a credential. */
+function throwAsError(thrown: unknown): never {
+  throw thrown instanceof Error ? thrown : new Error('identify threw what is no Error')
 }
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
