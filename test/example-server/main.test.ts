@@ -53,6 +53,7 @@ t.test('it says where it is, what a call costs, what is admitted, and what to tr
   for (const { name } of BackendService.methods) t.match(text, new RegExp(`${SERVICE}/${name} +(1 request|free)`))
   t.match(text, /publish +API key: 10 per 60 s; token: 5 per 60 s, 100 per 3600 s; address: 5 per 60 s, 100 per 3600 s/)
   t.match(text, /upload +3 per 60 s\n/)
+  t.match(text, /1\. API key "indexer" +request +everything\n +1\. API key "indexer" +publish +50000 per 60 s\n/)
   t.notMatch(text, demo.apiKey, 'no key of a configuration is printed')
 
   t.equal(examples.length, 6)
