@@ -306,7 +306,7 @@ t.test('what is no RPC of connect-fastify does not stop the start', async (t) =>
   }
 })
 
-t.test('the plugin registered twice fails', async (t) => {
+t.test('case 10: the plugin registered twice fails', async (t) => {
   const message = 'fastify-allowance is registered in this scope already: every request would be charged twice'
   t.equal(
     await failureOf(async (app) => {
