@@ -6,7 +6,7 @@ interface Held {
   readonly until: number
 }
 
-/** The retry delays that are running, by method and category. */
+/** The retry delays that are running, by method and category: one of each is remembered. */
 export class HeldMethods {
   readonly #methods = new Map<string, Map<string, Held>>()
 
@@ -19,13 +19,11 @@ export class HeldMethods {
     categories.set(rejection.category, { rejection, until })
   }
 
-  /** Of the delays that run for a method and apply, the one that ends last. Forgets those that are over. */
+  /** Of the delays that run for a method and apply, the one that ends last. */
   longest(method: string, now: number, applies: (category: string) => boolean): Held | undefined {
     let longest: Held | undefined
-    const categories = this.#methods.get(method)
-    for (const [category, held] of categories ?? []) {
-      if (held.until <= now) categories!.delete(category)
-      else if (held.until > (longest?.until ?? now) && applies(category)) longest = held
+    for (const [category, held] of this.#methods.get(method) ?? []) {
+      if (held.until > (longest?.until ?? now) && applies(category)) longest = held
     }
     return longest
   }

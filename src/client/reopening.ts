@@ -66,7 +66,6 @@ export function reopening<Message>(
       return
     } finally {
       outer?.removeEventListener('abort', abort)
-      closing.abort()
     }
   }
 
