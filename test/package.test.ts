@@ -248,11 +248,10 @@ t.test('README: the server runs, and answers its curl commands as it says', asyn
   t.equal(answer.code, expected.code)
   t.equal(answer.details[1].type, expected.details[1].type)
 
-  const { stdout } = await run(process.execPath, ['client.ts'], {
-    ...inHome,
-    env: { ...inHome.env, PORT: port },
-  })
-  t.match(stdout, /^again in [1-6] s\n$/, 'README: the client')
+  const outputOf = async (program: string) =>
+    (await run(process.execPath, [program], { ...inHome, env: { ...inHome.env, PORT: port } })).stdout
+  t.match(await outputOf('client.ts'), /^no notes left, again in [1-6]\d{3} ms\n$/, 'README: the client')
+  t.match(await outputOf('waiting-client.ts'), /^(notes: again in \d+ ms\n)+saved\n$/, 'README: the client that waits')
 })
 
 /** Waits for the first line that the server prints, its address. */

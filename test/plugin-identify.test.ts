@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import t from 'tap'
-import { DebugInfoSchema } from '../src/gen/google/rpc/error_details_pb.ts'
+import { ErrorInfoSchema } from '../src/gen/google/rpc/error_details_pb.ts'
 import type { Caller, Identify } from '../src/index.ts'
 import { apiKey } from './support/limiter-of.ts'
 import { listeningMatrixApp, matrixApp, pathOf } from './support/matrix-app.ts'
@@ -51,14 +51,14 @@ for (const http2 of [false, true]) {
 
 t.test('case 14: the raw answer is no 500, and keeps metadata and details of the error', async (t) => {
   const identify: Identify = () => {
-    const detail = { desc: DebugInfoSchema, value: { detail: 'why' } }
+    const detail = { desc: ErrorInfoSchema, value: { reason: 'WHY' } }
     throw new ConnectError('no', Code.PermissionDenied, { 'www-authenticate': 'Bearer', 'x-more': 'yes' }, [detail])
   }
   const { app } = await matrixApp(t, { allowance: { identify } })
   const unary = await app.inject(call)
   t.equal(unary.statusCode, 403)
   t.match(unary.headers, { 'www-authenticate': 'Bearer', 'x-more': 'yes' })
-  t.match(unary.json(), { code: 'permission_denied', message: 'no', details: [{ type: 'google.rpc.DebugInfo' }] })
+  t.match(unary.json(), { code: 'permission_denied', message: 'no', details: [{ type: 'google.rpc.ErrorInfo' }] })
 
   const grpc = await app.inject({ ...call, headers: { 'content-type': 'application/grpc' }, payload: '' })
   t.equal(grpc.statusCode, 200)
