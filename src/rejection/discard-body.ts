@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import type { Patience } from './patience.ts'
@@ -11,19 +12,22 @@ export type RawRequest = IncomingMessage | Http2ServerRequest
 export async function discardBody(raw: RawRequest, maxBytes: number, patience: Patience): Promise<boolean> {
   if (bodyHasEnded(raw)) return true
   if (raw.destroyed || Number(raw.headers['content-length'] ?? 0) > maxBytes) return false
-  return drain(raw, maxBytes, patience, (finish) => finish())
+  return drain(raw, raw, maxBytes, patience, (finish) => finish())
 }
 
 /**
  * Goes on reading and throwing away up to `maxBytes` after the answer, and then waits without reading: until the body
- * ends, the client leaves or the patience ends.
+ * ends, the client closes its HTTP/1.1 connection or the patience ends.
  */
-export async function linger(raw: RawRequest, maxBytes: number, patience: Patience): Promise<void> {
-  if (!bodyHasEnded(raw) && !raw.destroyed) await drain(raw, maxBytes, patience, () => raw.pause())
+export async function linger(raw: IncomingMessage, maxBytes: number, patience: Patience): Promise<void> {
+  // A request that is answered hears nothing of its connection.
+  const { socket } = raw
+  if (!bodyHasEnded(raw) && !socket.destroyed) await drain(raw, socket, maxBytes, patience, () => raw.pause())
 }
 
 function drain(
   raw: RawRequest,
+  closing: EventEmitter,
   maxBytes: number,
   patience: Patience,
   whenFull: (finish: () => void) => void,
@@ -36,14 +40,16 @@ function drain(
     }
     const finish = () => {
       stopWaiting()
-      raw.off('data', onData).off('end', finish).off('close', finish).off('aborted', finish).off('error', finish)
+      raw.off('data', onData).off('end', finish).off('aborted', finish).off('error', finish)
+      closing.off('close', finish)
       // Whatever still comes is nobody's to read; without a listener an error would be thrown.
       raw.on('error', () => {})
       raw.pause()
       resolve(raw.readableEnded)
     }
     const stopWaiting = patience.wait(finish)
-    raw.on('data', onData).on('end', finish).on('close', finish).on('aborted', finish).on('error', finish)
+    closing.on('close', finish)
+    raw.on('data', onData).on('end', finish).on('aborted', finish).on('error', finish).resume()
   })
 }
 
