@@ -27,9 +27,10 @@ export function chargeRequest(
     const allowance = allowanceFor(request)
     const fail = (error: unknown) => {
       if (reply.sent) return
-      if (error instanceof ConnectError) refuse(request, reply, error, rejection)
-      else if (error instanceof ClientGoneError) leave(request, reply)
-      else leaveToFastify(request, reply, rejection).then(() => done(error as Error))
+      if (error instanceof ConnectError) return refuse(request, reply, error, rejection)
+      if (error instanceof ClientGoneError) return leave(request, reply)
+      const answer = () => done(error as Error)
+      leaveToFastify(request, reply, rejection).then(answer, answer)
     }
     const charge = (caller: ResolvedCaller) => {
       // While it was not yet known who it is, the request may have been answered: by Fastify's handlerTimeout.

@@ -238,3 +238,43 @@ t.test('HTTP/1.1: the memory for a body that is thrown away does not grow with i
   t.same(errorIn(await response()), denied)
   t.ok(most < 8 << 20, `${most} bytes held of ${pieces * piece.length}`)
 })
+
+t.test(
+  'HTTP/1.1: a server that closes while a body dribbles, or is not ended, answers at once and closes',
+  async (t) => {
+    for (const [name, parts] of [
+      ['dribbles', [post(500), 'x']],
+      ['is too long', [postChunked, chunk(1001)]],
+    ] as const) {
+      t.test(name, async (t) => {
+        const { write, response, closed, clock, app } = await refusing(t, { maxDiscardBytes: 1000 })
+        for (const part of parts) write(part)
+        const answer = response()
+        await clock.busy()
+        const close = app.close()
+        t.same(errorIn(await answer), denied)
+        await closed
+        await close
+        t.equal(clock.scheduled, 0)
+      })
+    }
+  },
+)
+
+t.test('HTTP/1.1: hooks hear of a refusal whose client closes while the server still reads', async (t) => {
+  const heard: string[] = []
+  const server = await listeningMatrixApp(t, {
+    limits: { request: '1/60' },
+    before: (app) =>
+      app
+        .addHook('onResponse', async (_request, _reply) => void heard.push('response'))
+        .addHook('onRequestAbort', async (_request) => void heard.push('abort')),
+  })
+  server.limiter.spend(caller, 'request', 1)
+  const { write, socket, response } = await openSocket(t, server.port)
+  write(post(5_000_000))
+  await response()
+  socket.destroy()
+  await server.app.close()
+  t.same(heard, ['response'])
+})
