@@ -15,7 +15,15 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
   ledger: { rooms: ['limit', 'clock'], packages: ['node:crypto'] },
   rejection: {
     rooms: ['clock', 'gen'],
-    packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
+    packages: [
+      '@bufbuild/protobuf',
+      '@connectrpc/connect',
+      'fastify',
+      'node:events',
+      'node:http',
+      'node:http2',
+      'node:net',
+    ],
   },
   connect: { rooms: ['charge', 'rejection', '.'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify'] },
   client: { rooms: ['rejection', 'gen'], packages: ['@connectrpc/connect'] },
