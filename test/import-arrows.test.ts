@@ -18,9 +18,10 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
     packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
   },
   connect: { rooms: ['charge', 'rejection', '.'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify'] },
+  stream: { rooms: ['clock'], packages: [] },
   gen: { rooms: [], packages: ['@bufbuild/protobuf'] },
   '.': {
-    rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'connect'],
+    rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'stream', 'connect'],
     packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'zod'],
   },
 }
