@@ -1,19 +1,22 @@
-import type { ConnectRouter } from '@connectrpc/connect'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
 import { parseChargesOption } from './charge/charges-option.ts'
-import type { RpcPlan } from './charge/rpc-plan.ts'
+import { isClientStreaming, type RpcPlan } from './charge/rpc-plan.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
+import { endUnread } from './connect/end-unread.ts'
 import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf } from './connect/rpc-charges.ts'
 import { wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
 import { type AllowanceOptions, parseAllowanceOptions } from './plugin-options.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
+import { AllowanceOptionsError } from './policy/options-error.ts'
 import { RequestAllowance } from './request-allowance.ts'
+import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
 /** The options of connect-fastify's plugin. */
@@ -65,9 +68,11 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     options.limiter ??
     createLimiter({ rateLimits: options.rateLimits as RateLimitsOptions | undefined, clock: options.clock })
   const { identify, onDenied, domain } = options
-  const services = { limiter, identify, onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
+  const streams = new Streams(limiter.clock, options.streams)
+  const streamCategories = { rent: rentCategoryOf(limiter, options.streams.rentCategory), request: requestCategory }
+  const services = { limiter, identify, onDenied, domain, streams, streamCategories }
   const discard = { maxBytes: options.maxDiscardBytes, timeoutMs: options.discardTimeoutMs }
   const plans: RpcPlan[] = []
   const watch = new RouteWatch()
@@ -105,12 +110,23 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
 
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
-    if (rpc === undefined || rpc.plan.free || !rpc.implemented) return
+    if (rpc === undefined) return
+    if (isClientStreaming(rpc.plan.method)) route.onResponse = [endUnread, ...[route.onResponse ?? []].flat()]
+    if (rpc.plan.free || !rpc.implemented) return
     const hook = chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock })
     route.onRequest = [hook, ...[route.onRequest ?? []].flat()]
   })
+  app.addHook('preClose', async () => streams.close(new ConnectError('the server is closing', Code.Unavailable)))
   app.addHook('onReady', async () => watch.check(app))
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
+}
+
+function rentCategoryOf(limiter: Limiter, name: string): number {
+  try {
+    return limiter.categoryId(name)
+  } catch (error) {
+    throw new AllowanceOptionsError([{ path: 'options.streams.rentCategory', message: (error as Error).message }])
+  }
 }
 
 /**

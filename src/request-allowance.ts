@@ -1,10 +1,14 @@
-import { ConnectError } from '@connectrpc/connect'
+import type { Http2ServerRequest } from 'node:http2'
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
 import { clientAddress } from './caller/client-address.ts'
 import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
+import type { OpenStream } from './stream/open-stream.ts'
+import type { Streams } from './stream/streams.ts'
+import { RpcStreamHost, type StreamCategories, type StreamResponse } from './stream-host.ts'
 
 /** Who a request is from. Nothing, or a JWT whose claims carry no `sub`: whoever has the client address (RATE-001). */
 export type Identity = Caller | { type: 'jwt'; iss?: string | undefined; sub?: string | undefined } | undefined | null
@@ -26,6 +30,15 @@ export interface Allowance {
    * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1.
    */
   spend(category: string, cost: number): Promise<void>
+
+  /**
+   * Opens a stream that holds `topics` topics (0 … 2⁵³ − 1), and pays its rent for the first period; it pays again for each
+   * period that it is open, and ends with the response at the latest (RATE-030). Only in the handler of a streaming RPC.
+   * @throws ConnectError `resource_exhausted`, when the rent is denied: let it through, and the client reads the
+   * rejection. ConnectError `unavailable`, when the server closes; whatever the request was aborted with, when its
+   * client has gone. RangeError, when `topics` or the rent of it is no such number. Nothing is charged then.
+   */
+  openStream(topics: number): Promise<OpenStream>
 }
 
 /** What all requests of one plugin share. */
@@ -34,6 +47,8 @@ export interface AllowanceServices {
   readonly identify: Identify | undefined
   readonly onDenied: OnDenied | undefined
   readonly domain: string
+  readonly streams: Streams
+  readonly streamCategories: StreamCategories
 }
 
 /** The client has gone before it was known who it is, so that there is nobody to charge and nobody to answer. */
@@ -46,6 +61,7 @@ export class RequestAllowance implements Allowance {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
   #identifying: Promise<ResolvedCaller> | undefined
+  #response: StreamResponse | undefined
   caller: ResolvedCaller | undefined
 
   constructor(services: AllowanceServices, request: FastifyRequest) {
@@ -80,11 +96,40 @@ export class RequestAllowance implements Allowance {
     }
   }
 
+  /** Lets the handler open streams: it serves a streaming RPC. */
+  serve(response: StreamResponse): void {
+    this.#response = response
+  }
+
+  async openStream(topics: number): Promise<OpenStream> {
+    const response = this.#response
+    if (response === undefined) throw new Error('openStream: a stream can be opened by a streaming RPC only')
+    const { streams, streamCategories } = this.#services
+    const caller = await this.identify()
+    // A client that left before its handler was called aborts no signal.
+    if (hasGone(this.#request)) throw new ConnectError('the client has gone', Code.Canceled)
+    return streams.open(topics, new RpcStreamHost(this, caller, response, streamCategories))
+  }
+
   /** Spends in a category by its number. Returns the rejection when it is denied. */
   charge(caller: ResolvedCaller, category: number, cost: number): ConnectError | undefined {
-    const denial = this.#services.limiter.spendIn(caller, category, cost)
-    if (denial === undefined) return undefined
+    const denial = this.tryCharge(caller, category, cost, cost)
+    return denial && this.rejectionOf(denial)
+  }
+
+  /** Spends in a category by its number. The denial tells the retry delay of a spend of `retryCost`. */
+  tryCharge(caller: ResolvedCaller, category: number, cost: number, retryCost: number): Denial | undefined {
+    const { limiter } = this.#services
+    const exact = limiter.spendIn(caller, category, cost)
+    if (exact === undefined) return undefined
+    const isExact = retryCost === cost
+    const denial = isExact ? exact : { ...exact, retryDelayMs: limiter.retryDelay(caller, exact.category, retryCost) }
     this.#tell(denial).catch((error: unknown) => this.#request.log.error({ err: error }, 'onDenied failed'))
+    return denial
+  }
+
+  /** What the client reads of a denial. */
+  rejectionOf(denial: Denial): ConnectError {
     return denialError(denial, this.#services.domain)
   }
 
@@ -110,6 +155,11 @@ export class RequestAllowance implements Allowance {
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
+}
+
+function hasGone({ raw }: FastifyRequest): boolean {
+  if ('stream' in raw) return (raw as unknown as Http2ServerRequest).stream.destroyed
+  return raw.socket.destroyed
 }
 
 /**

@@ -17,12 +17,15 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
     rooms: ['clock', 'gen'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
   },
-  connect: { rooms: ['charge', 'rejection', '.'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify'] },
+  connect: {
+    rooms: ['charge', 'rejection', '.'],
+    packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
+  },
   stream: { rooms: ['clock'], packages: [] },
   gen: { rooms: [], packages: ['@bufbuild/protobuf'] },
   '.': {
     rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'stream', 'connect'],
-    packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'zod'],
+    packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'node:http2', 'zod'],
   },
 }
 
