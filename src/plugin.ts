@@ -111,7 +111,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
     if (rpc === undefined) return
-    if (isClientStreaming(rpc.plan.method)) route.onResponse = [endUnread, ...[route.onResponse ?? []].flat()]
+    if (isClientStreaming(rpc.plan.method)) route.preHandler = [endUnread, ...[route.preHandler ?? []].flat()]
     if (rpc.plan.free || !rpc.implemented) return
     const hook = chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock })
     route.onRequest = [hook, ...[route.onRequest ?? []].flat()]
