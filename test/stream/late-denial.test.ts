@@ -86,9 +86,8 @@ for (const http2 of [false, true]) {
                 (error) => ofConnectError(error),
               )
               await sent.passed
-              spend('stream_rent', 118)
-              advance(59.5)
-              spend('stream_rent', 119)
+                advance(59.5)
+              spend('stream_rent', 120)
               advance(0.5)
               t.same(await outcome, rejectionOf('stream_rent', 500))
               t.same(received, three)
