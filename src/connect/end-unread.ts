@@ -35,5 +35,5 @@ function endWhenRead(stream: ServerHttp2Stream): void {
   }
   const timer = setTimeout(end, PATIENCE_MS).unref()
   stream.once('close', () => clearTimeout(timer))
-  if (stream.session?.closed === false) stream.session.ping((error) => error ?? end())
+  stream.session?.ping((error) => error ?? end())
 }

@@ -29,7 +29,6 @@ export class ResponseGuard {
       [Symbol.asyncIterator]: () => {
         const iterator = handler[Symbol.asyncIterator]()
         this.#leave = () => iterator.return?.().then(ignore, ignore)
-        if (this.#error !== undefined) this.#leave()
         const { throw: passThrow, return: passReturn } = iterator
         return {
           next: () => this.settle(() => iterator.next()),

@@ -3,6 +3,7 @@ import t from 'tap'
 import { allowanceOf } from '../../src/index.ts'
 import { LiveService } from '../gen/test/v1/live_pb.ts'
 import { gate, headers, liveApp, liveClients } from '../support/live-app.ts'
+import { headOf, openSocket } from '../support/raw-http1.ts'
 import { openSession, request } from '../support/raw-http2.ts'
 import { ofConnectError } from '../support/rejection.ts'
 
@@ -85,6 +86,30 @@ t.test('close() does not wait for a client that never stops sending', async (t) 
   await app.close()
   t.ok(performance.now() - before < 1000, `in ${Math.round(performance.now() - before)} ms`)
   t.match(await trailers, { 'grpc-status': '14' })
+  t.equal(clock.scheduled, 0)
+})
+
+t.test('close() does not wait for a client that never stops sending, over HTTP/1.1', async (t) => {
+  const opened = gate()
+  const { app, port, clock } = await liveApp(t, {
+    async collect(messages, context) {
+      await allowanceOf(context).openStream(0)
+      opened.open()
+      for await (const _ of messages) t.fail('a message')
+      return {}
+    },
+  })
+  const { write, response, closed } = await openSocket(t, port)
+  const head = { ...headers, 'content-type': 'application/connect+json', 'transfer-encoding': 'chunked' }
+  write(headOf(`/${LiveService.typeName}/Collect`, Object.entries(head)))
+  await opened.passed
+  const before = performance.now()
+  await app.close()
+  t.ok(performance.now() - before < 1000, `in ${Math.round(performance.now() - before)} ms`)
+  const { status, body } = await response()
+  t.equal(status, 200)
+  t.match(JSON.parse(body.slice(5)), { error: { code: 'unavailable', message: 'the server is closing' } })
+  await closed
   t.equal(clock.scheduled, 0)
 })
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { endOf, settled, streamWorld } from '../support/stream-world.ts'
 
@@ -32,9 +33,11 @@ t.test('end(): once, quietly', async (t) => {
   const { open, clock } = streamWorld()
   const { host, stream } = open(1)
   const { signal } = stream
+  t.equal(getEventListeners(host.signal, 'abort').length, 1)
   stream.end()
   stream.end()
   host.controller.abort(new Error('later'))
+  t.same(getEventListeners(host.signal, 'abort'), [])
   t.match(signal.reason, { name: 'AbortError', message: 'the stream has ended' })
   t.same(host.failures, [])
   t.equal(clock.scheduled, 0)

@@ -86,7 +86,7 @@ for (const http2 of [false, true]) {
                 (error) => ofConnectError(error),
               )
               await sent.passed
-                advance(59.5)
+              advance(59.5)
               spend('stream_rent', 120)
               advance(0.5)
               t.same(await outcome, rejectionOf('stream_rent', 500))
