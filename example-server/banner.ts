@@ -1,4 +1,5 @@
 import type { Caller, Limiter } from '../src/index.ts'
+import type { OwnLimits } from './config-overrides.ts'
 import { BackendService } from './gen/example/v1/backend_pb.ts'
 
 export interface BannerOptions {
@@ -8,6 +9,8 @@ export interface BannerOptions {
   /** The plugin's table, as text. */
   categoryTable: string
   limiter: Limiter
+  /** Callers with limits of their own. */
+  overrides?: readonly OwnLimits[]
   /** Shown in the examples: only ever a key that everybody knows. */
   demoKey?: string
   /** Where the limits come from. */
@@ -29,7 +32,7 @@ const ADDRESS = SAMPLES[2]!
 
 /** What the server says when it has started: where it is, what a call costs, what is admitted, and what to try. */
 export function banner(options: BannerOptions): string {
-  const { http, h2c, categoryTable, limiter, config, database } = options
+  const { http, h2c, categoryTable, limiter, overrides = [], config, database } = options
   const rows = [
     ['HTTP/1.1', http, 'curl, browsers, Connect, gRPC-Web'],
     ['HTTP/2', h2c, 'gRPC and Connect, without TLS'],
@@ -48,7 +51,7 @@ ${indent(categoryTable)}
 What is admitted, for each caller (a caller is an API key, a user of a token, or an address)
 
 ${table(CATEGORIES.map((category) => [category, limitsInWords(limiter, category)]))}
-
+${overrides.length === 0 ? '' : `\nWhat is admitted to some of them instead\n\n${ownLimits(limiter, overrides)}\n`}
 Try it
 
 ${indent(examples(options))}
@@ -57,11 +60,27 @@ ${indent(examples(options))}
 }
 
 function limitsInWords(limiter: Limiter, category: string): string {
-  const [apiKey, jwt, ip] = SAMPLES.map((sample) => {
-    const limits = limiter.remaining(sample, category).map(({ limit }) => `${limit.count} per ${limit.windowSeconds} s`)
-    return limits.join(', ') || 'everything'
-  })
+  const [apiKey, jwt, ip] = SAMPLES.map((sample) => limitsOf(limiter, sample, category))
   return apiKey === jwt && jwt === ip ? ip! : `API key: ${apiKey}; token: ${jwt}; address: ${ip}`
+}
+
+function limitsOf(limiter: Limiter, caller: Caller, category: string): string {
+  const limits = limiter.remaining(caller, category).map(({ limit }) => `${limit.count} per ${limit.windowSeconds} s`)
+  return limits.join(', ') || 'everything'
+}
+
+function ownLimits(limiter: Limiter, overrides: readonly OwnLimits[]): string {
+  return table(
+    overrides.flatMap(({ caller, categories }, i) =>
+      categories.map((category) => [`${i + 1}. ${inWords(caller)}`, category, limitsOf(limiter, caller, category)]),
+    ),
+  )
+}
+
+/** What may be said of a caller where it may end up in a log: no address, and no claim that names a person. */
+function inWords(caller: Caller): string {
+  if (caller.type === 'api_key') return `API key ${JSON.stringify(caller.name)}`
+  return caller.type === 'jwt' ? `a user of ${JSON.stringify(caller.iss ?? '')}` : 'an address'
 }
 
 function examples({ http, limiter, demoKey, config }: BannerOptions): string {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import type { AuthConfig } from './auth/identify.ts'
 import type { Issuer } from './auth/tokens.ts'
-import { hide, isTable, join, type Report, show, type Table, unknownKeys } from './config-values.ts'
+import { hide, isTable, join, type Report, type Table, unknownKeys } from './config-values.ts'
 
 /** The algorithms of a shared secret, each with the fewest bytes of the secret (RFC 7518, section 3.2). */
 const SECRET_ALGS = new Map([
@@ -23,7 +23,7 @@ export function parseAuth(auth: unknown, folder: string, report: Report): AuthCo
   const none = { apiKeys: new Map(), issuers: [] }
   if (auth === undefined) return none
   if (!isTable(auth)) {
-    report('auth', `must be a table, got ${show(auth)}`)
+    report('auth', `must be a table, got ${hide(auth)}`)
     return none
   }
   const { api_keys: apiKeys, issuers, ...others } = auth
@@ -35,19 +35,20 @@ function parseApiKeys(value: unknown, report: Report): Map<string, string> {
   const keys = new Map<string, string>()
   if (value === undefined) return keys
   if (!isTable(value)) {
-    report('auth.api_keys', `must be a table of keys by their names, got ${show(value)}`)
+    report('auth.api_keys', `must be a table of keys by their names, got ${hide(value)}`)
     return keys
   }
-  const names = new Map<string, string>()
-  for (const [name, key] of Object.entries(value)) {
-    const path = join('auth.api_keys', name)
+  const paths = new Map<string, string>()
+  for (const [i, [name, key]] of Object.entries(value).entries()) {
+    // Name and key may have been swapped: what is as long as a key is not shown.
+    const path = name.length >= 8 ? `auth.api_keys, entry ${i + 1}` : join('auth.api_keys', name)
     if (typeof key !== 'string' || !KEY_CHARACTERS.test(key)) {
       report(path, `must be a key of 8 to 256 visible ASCII characters, got ${hide(key)}`)
       continue
     }
-    const twin = names.get(key)
-    if (twin !== undefined) report(path, `must be a key of its own, got the one of ${join('auth.api_keys', twin)}`)
-    names.set(key, name)
+    const twin = paths.get(key)
+    if (twin !== undefined) report(path, `must be a key of its own, got the one of ${twin}`)
+    paths.set(key, path)
     keys.set(name, key)
   }
   return keys
@@ -56,14 +57,14 @@ function parseApiKeys(value: unknown, report: Report): Map<string, string> {
 function parseIssuers(value: unknown, folder: string, report: Report): Issuer[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) {
-    report('auth.issuers', `must be an array of tables ([[auth.issuers]]), got ${show(value)}`)
+    report('auth.issuers', `must be an array of tables ([[auth.issuers]]), got ${hide(value)}`)
     return []
   }
   const seen = new Map<string, string>()
   return value.flatMap((entry: unknown, i) => {
     const path = `auth.issuers[${i}]`
     if (!isTable(entry)) {
-      report(path, `must be a table, got ${show(entry)}`)
+      report(path, `must be a table, got ${hide(entry)}`)
       return []
     }
     const iss = text(entry, 'iss', path, report) ?? ''
@@ -86,7 +87,7 @@ function parseIssuer(entry: Table, iss: string, path: string, folder: string, re
   const allowed = secret === undefined ? KEY_SET_ALGS : [...SECRET_ALGS.keys()]
   const { alg = allowed[0]! } = entry
   if (typeof alg !== 'string' || !allowed.includes(alg)) {
-    report(`${path}.alg`, `must be one of ${allowed.join(', ')}, got ${show(alg)}`)
+    report(`${path}.alg`, `must be one of ${allowed.join(', ')}, got ${hide(alg)}`)
     return []
   }
   const key =
@@ -108,10 +109,10 @@ function keySet(file: string, path: string, folder: string, report: Report): Iss
     createLocalJWKSet(jwks)
     const secret = jwks.keys.some((key) => 'd' in key || 'k' in key)
     if (!secret && jwks.keys.length > 0) return { jwks }
-    report(`${path}.jwks_file`, `${must}, got ${show(file)} (${secret ? 'with a secret key' : 'without keys'})`)
+    report(`${path}.jwks_file`, `${must}, got ${hide(file)} (${secret ? 'with a secret key' : 'without keys'})`)
   } catch (error) {
     const { code = 'no key set' } = error as NodeJS.ErrnoException
-    report(`${path}.jwks_file`, `${must}, got ${show(file)} (${code})`)
+    report(`${path}.jwks_file`, `${must}, got ${hide(file)} (${code})`)
   }
   return undefined
 }
@@ -119,6 +120,6 @@ function keySet(file: string, path: string, folder: string, report: Report): Iss
 function text(entry: Table, key: string, path: string, report: Report): string | undefined {
   const value = entry[key]
   if (value === undefined || typeof value === 'string') return value
-  report(`${path}.${key}`, `must be a text, got ${show(value)}`)
+  report(`${path}.${key}`, `must be a text, got ${hide(value)}`)
   return undefined
 }

@@ -18,20 +18,10 @@ export function join(path: string, key: string): string {
   return path === '' ? bare : `${path}.${bare}`
 }
 
-/** A value for a message; not for secrets. */
-export function show(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  const text = isTable(value)
-    ? 'a table'
-    : typeof value === 'bigint'
-      ? `${value}`
-      : (JSON.stringify(value) ?? `${value}`)
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text
-}
-
-/** What a message may say of a secret. */
+/** What a message may say of a value that is a secret, or may be one that stands where it should not. */
 export function hide(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return `a text of ${Buffer.byteLength(value)} bytes`
+  if (Array.isArray(value)) return 'an array'
   return isTable(value) ? 'a table' : 'something else'
 }

@@ -4,6 +4,7 @@ import { parse, TomlError } from 'smol-toml'
 import { type Clock, createLimiter, type Limiter, type LimiterOptions } from '../src/index.ts'
 import type { AuthConfig } from './auth/identify.ts'
 import { parseAuth } from './config-auth.ts'
+import { type OwnLimits, readOverrides } from './config-overrides.ts'
 import { isTable, type Report, unknownKeys } from './config-values.ts'
 import { StartProblem } from './problem.ts'
 
@@ -11,6 +12,7 @@ import { StartProblem } from './problem.ts'
 export interface ExampleConfig {
   auth: AuthConfig
   limiter: Limiter
+  overrides: readonly OwnLimits[]
 }
 
 /**
@@ -31,8 +33,9 @@ export function parseConfig(text: string, file: string, clock?: Clock): ExampleC
   unknownKeys('', others, ['rate_limits', 'auth'], report)
   const limiter = tryLimiter(rateLimits, report, clock)
   const parsedAuth = parseAuth(auth, dirname(resolve(file)), report)
+  const overrides = readOverrides(rateLimits, auth, report)
   if (!limiter || problems.length > 0) throw new StartProblem(problems.map((problem) => `${file}: ${problem}`))
-  return { auth: parsedAuth, limiter }
+  return { auth: parsedAuth, limiter, overrides }
 }
 
 function readFile(file: string): string {
@@ -65,14 +68,23 @@ function tryLimiter(rateLimits: unknown, report: Report, clock: Clock | undefine
   } catch (error) {
     const { problems } = error as { problems?: readonly { path: string; message: string }[] }
     if (!problems) throw error
-    for (const { path, message } of problems) report(inFileSpelling(path), inFileSpelling(message))
+    for (const { path, message } of problems) report(inFileSpelling(path), withoutTexts(inFileSpelling(message)))
     return undefined
   }
 }
 
-/** The plugin names options as TypeScript spells them, where they are missing. */
+/** The plugin names options as TypeScript spells them, where they are missing. Where both spellings stand, both are named. */
 function inFileSpelling(text: string): string {
-  return text.replace(/\b(?:rateLimits|trustedProxies|maxMemoryMib|windowSeconds)\b/g, (name) =>
-    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  )
+  const name = /\b(?:rateLimits|trustedProxies|maxMemoryMib|windowSeconds)\b(?!" are one key in two spellings)/g
+  return text.replace(name, (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+}
+
+/**
+ * The plugin shows the value that it found. Where that is a text as long as a key, it may be one that stands in the wrong
+ * place (`api_key = "…"` in a category), and is not shown.
+ */
+function withoutTexts(message: string): string {
+  const found = /, got (.*)$/s.exec(message)
+  if (!found || !/["']/.test(found[1]!) || found[1]!.length < 10) return message
+  return `${message.slice(0, found.index)}, got something else (not shown: it may be a secret)`
 }

@@ -23,8 +23,9 @@ async function start(): Promise<void> {
     process.stdout.write(USAGE)
     return
   }
+  const configured = config === undefined ? undefined : loadConfig(config)
   const server = await createExampleServer({
-    ...(config !== undefined && loadConfig(config)),
+    ...(configured && { auth: configured.auth, limiter: configured.limiter }),
     ...(database !== undefined && { database }),
   })
   const urls = await listen(server, addresses)
@@ -35,6 +36,7 @@ async function start(): Promise<void> {
       ...urls,
       categoryTable: server.http.allowance.categoryTable(),
       limiter: server.limiter,
+      ...(configured && { overrides: configured.overrides }),
       ...(config === undefined ? { demoKey: demo.apiKey } : { config }),
       ...(database !== undefined && { database }),
     }),

@@ -26,7 +26,10 @@ export interface StreamsOptions {
 
 /** Options of the plugin. All are checked when it is registered. */
 export interface AllowanceOptions {
-  /** The `domain` of the ErrorInfo of every rejection: who says it, e.g. `example.com`. Clients act on theirs only. Required. */
+  /**
+   * The `domain` of the ErrorInfo of every rejection: who says it, e.g. `example.com`. Clients act on theirs only. Visible
+   * ASCII characters. Required.
+   */
   domain: string
 
   /** Limits, by category and by caller. Default: the built-in categories and their limits. Not beside `limiter`. */
@@ -72,10 +75,13 @@ export interface AllowanceOptions {
   discardTimeoutMs?: number | undefined
 }
 
+/** What gRPC and HTTP carry unchanged: no white space, control characters or halves of characters. */
+const DOMAIN = /^[\x21-\x7e]+$/
+
 const schema = optionsObject({
-  domain: z
-    .string({ error: mustBe('a name such as "example.com"') })
-    .min(1, { error: mustBe('a name such as "example.com"') }),
+  domain: z.custom<string>((value) => typeof value === 'string' && DOMAIN.test(value), {
+    error: mustBe('a name such as "example.com", of visible ASCII characters'),
+  }),
   rateLimits: z.unknown().optional(),
   limiter: z.instanceof(Limiter, { error: mustBe('a limiter made by createLimiter') }).optional(),
   identify: z.custom<Identify>(isFunction, { error: mustBe('a function of the request') }).optional(),
@@ -115,6 +121,18 @@ function ownOptions(options: unknown): unknown {
   if (typeof options !== 'object' || options === null) return options
   const { prefix: _prefix, logLevel: _logLevel, logSerializers: _logSerializers, ...own } = options as RegisterOptions
   return own
+}
+
+/**
+ * Checks the options of `app.allowance.connect`.
+ * @throws AllowanceOptionsError when there are no routes.
+ */
+export function checkConnectOptions(options: { readonly routes?: unknown } | null | undefined): void {
+  const routes = options?.routes
+  if (isFunction(routes)) return
+  throw new AllowanceOptionsError([
+    { path: 'connect.routes', message: mustBe('a function of the router')({ input: routes }) },
+  ])
 }
 
 function isFunction(value: unknown): boolean {

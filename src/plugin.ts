@@ -8,13 +8,15 @@ import { isClientStreaming, type RpcPlan } from './charge/rpc-plan.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
 import { endUnread } from './connect/end-unread.ts'
+import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf } from './connect/rpc-charges.ts'
 import { wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
-import { type AllowanceOptions, parseAllowanceOptions } from './plugin-options.ts'
+import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
+import { Patience } from './rejection/patience.ts'
 import { RequestAllowance } from './request-allowance.ts'
 import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
@@ -31,6 +33,7 @@ export interface AppAllowance {
    * Wires the allowance into the options of connect-fastify's plugin:
    * `app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))`. Every RPC that `routes` registers is charged
    * then, and its handler finds its allowance by `allowanceOf(context)`. Once for each registration.
+   * @throws AllowanceOptionsError when `routes` is no function.
    */
   connect(options: ConnectOptions): ConnectOptions
 
@@ -68,12 +71,16 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     options.limiter ??
     createLimiter({ rateLimits: options.rateLimits as RateLimitsOptions | undefined, clock: options.clock })
   const { identify, onDenied, domain } = options
-  const declaredCharges = parseChargesOption(options.charges)
+  const services = { limiter, identify, onDenied, domain }
+  const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
-  const streams = new Streams(limiter.clock, options.streams)
-  const streamCategories = { rent: rentCategoryOf(limiter, options.streams.rentCategory), request: requestCategory }
-  const services = { limiter, identify, onDenied, domain, streams, streamCategories }
-  const discard = { maxBytes: options.maxDiscardBytes, timeoutMs: options.discardTimeoutMs }
+  const streams = {
+    streams: new Streams(limiter.clock, options.streams),
+    rent: { name: options.streams.rentCategory, id: rentCategoryOf(limiter, options.streams.rentCategory) },
+    request: requestCategory,
+  }
+  const patience = new Patience(options.discardTimeoutMs, limiter.clock)
+  const discard = { maxDiscardBytes: options.maxDiscardBytes, patience }
   const plans: RpcPlan[] = []
   const watch = new RouteWatch()
 
@@ -91,20 +98,25 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   })
   app.decorate('allowance', {
     limiter,
-    connect: (connectOptions) => ({
-      ...connectOptions,
-      routes(router: ConnectRouter) {
-        const method = (descriptor: Parameters<typeof declaredCharges>[0]) =>
-          chargingOf(descriptor, declaredCharges(descriptor), limiter)
-        watch.expect(() => {
-          const rpcs = wireRoutes(router, (wired) => connectOptions.routes?.(wired), connectOptions, method)
-          plans.push(...rpcs.map(({ plan }) => plan))
-          return rpcs
-        })
-      },
-      contextValues: (request: FastifyRequest) =>
-        withAllowance(connectOptions.contextValues?.(request), allowanceFor(request)),
-    }),
+    connect: (connectOptions) => {
+      checkConnectOptions(connectOptions)
+      return {
+        ...connectOptions,
+        routes(router: ConnectRouter) {
+          const charging = (method: RpcPlan['method']) => chargingOf(method, declaredCharges.of(method), limiter)
+          watch.expect(() => {
+            const rpcs = wireRoutes(router, (wired) => connectOptions.routes!(wired), connectOptions, charging)
+            plans.push(...rpcs.map(({ plan }) => plan))
+            return rpcs
+          })
+        },
+        contextValues: (request: FastifyRequest) =>
+          withAllowance(
+            connectOptions.contextValues?.(request),
+            new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan, streams),
+          ),
+      }
+    },
     categoryTable: () => formatCategoryTable(categoryTable(plans)),
   })
 
@@ -113,11 +125,16 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     if (rpc === undefined) return
     if (isClientStreaming(rpc.plan.method)) route.preHandler = [endUnread, ...[route.preHandler ?? []].flat()]
     if (rpc.plan.free || !rpc.implemented) return
-    const hook = chargeRequest(rpc, requestCategory, allowanceFor, { discard, clock: limiter.clock })
-    route.onRequest = [hook, ...[route.onRequest ?? []].flat()]
+    watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, discard))
   })
-  app.addHook('preClose', async () => streams.close(new ConnectError('the server is closing', Code.Unavailable)))
-  app.addHook('onReady', async () => watch.check(app))
+  app.addHook('onReady', async () => {
+    watch.check(app)
+    declaredCharges.checkRegistered(plans.map(({ method }) => method))
+  })
+  app.addHook('preClose', async () => {
+    streams.streams.close(new ConnectError('the server is closing', Code.Unavailable))
+    patience.end()
+  })
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
 }
 

@@ -1,14 +1,14 @@
 import type { Http2ServerRequest } from 'node:http2'
-import { Code, ConnectError } from '@connectrpc/connect'
-import type { FastifyRequest } from 'fastify'
+import { ConnectError } from '@connectrpc/connect'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
 import { clientAddress } from './caller/client-address.ts'
+import { checkHandlerSpend } from './charge/handler-spend.ts'
+import type { RpcPlan } from './charge/rpc-plan.ts'
 import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
 import type { OpenStream } from './stream/open-stream.ts'
-import type { Streams } from './stream/streams.ts'
-import { RpcStreamHost, type StreamCategories, type StreamResponse } from './stream-host.ts'
 
 /** Who a request is from. Nothing, or a JWT whose claims carry no `sub`: whoever has the client address (RATE-001). */
 export type Identity = Caller | { type: 'jwt'; iss?: string | undefined; sub?: string | undefined } | undefined | null
@@ -27,7 +27,8 @@ export interface Allowance {
   /**
    * Spends `cost` units of `category`. Resolves when they are admitted.
    * @throws ConnectError `resource_exhausted`, when they are denied: let it through, and the client reads the rejection.
-   * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1.
+   * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1. Error, in a
+   * handler of an RPC that does not declare the category `by_handler`. Nothing is charged then.
    */
   spend(category: string, cost: number): Promise<void>
 
@@ -36,7 +37,8 @@ export interface Allowance {
    * period that it is open, and ends with the response at the latest (RATE-030). Only in the handler of a streaming RPC.
    * @throws ConnectError `resource_exhausted`, when the rent is denied: let it through, and the client reads the
    * rejection. ConnectError `unavailable`, when the server closes; whatever the request was aborted with, when its
-   * client has gone. RangeError, when `topics` or the rent of it is no such number. Nothing is charged then.
+   * client has gone. RangeError, when `topics` or the rent of it is no such number. Error, in the handler of an RPC that
+   * does not declare the category of the rent `by_handler`. Nothing is charged then.
    */
   openStream(topics: number): Promise<OpenStream>
 }
@@ -47,8 +49,6 @@ export interface AllowanceServices {
   readonly identify: Identify | undefined
   readonly onDenied: OnDenied | undefined
   readonly domain: string
-  readonly streams: Streams
-  readonly streamCategories: StreamCategories
 }
 
 /** The client has gone before it was known who it is, so that there is nobody to charge and nobody to answer. */
@@ -57,11 +57,10 @@ export class ClientGoneError extends Error {
 }
 
 /** The allowance of one request. */
-export class RequestAllowance implements Allowance {
+export class RequestAllowance implements Omit<Allowance, 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
   #identifying: Promise<ResolvedCaller> | undefined
-  #response: StreamResponse | undefined
   caller: ResolvedCaller | undefined
 
   constructor(services: AllowanceServices, request: FastifyRequest) {
@@ -71,44 +70,42 @@ export class RequestAllowance implements Allowance {
 
   /**
    * Works out the caller, once (RATE-001): what `identify` says, or else the client address.
-   * @throws whatever `identify` throws; ClientGoneError; TypeError when `identify` returns something else than an identity.
+   * @throws what `identify` throws, or an Error that does not show it when it is none; ClientGoneError; TypeError when `identify`
+   * returns something else than an identity.
    */
   identify(): ResolvedCaller | Promise<ResolvedCaller> {
     const known = this.caller ?? this.#identifying
     if (known !== undefined) return known
-    const { identify } = this.#services
-    const identity = identify?.(this.#request)
+    const identity = this.#ask()
     if (!isPromiseLike(identity)) return this.#resolve(identity)
-    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value))
+    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value), throwAsError)
     return this.#identifying
   }
 
-  async spend(category: string, cost: number): Promise<void> {
+  /** @param plan Of the RPC whose handler spends, which must declare it; undefined: outside of a handler. */
+  async spend(category: string, cost: number, plan?: RpcPlan): Promise<void> {
     try {
       const id = this.#services.limiter.categoryId(category)
+      if (plan !== undefined) checkHandlerSpend(plan, category)
       const error = this.charge(await this.identify(), id, cost)
       if (error !== undefined) throw error
     } catch (error) {
       if (error instanceof ConnectError) throw asHttpError(error)
-      // Connect hides such an error from clients, and tells nobody else.
-      this.#request.log.error({ err: error }, 'spend failed')
+      this.report(error, 'spend failed')
       throw error
     }
   }
 
-  /** Lets the handler open streams: it serves a streaming RPC. */
-  serve(response: StreamResponse): void {
-    this.#response = response
+  /** Logs an error of a handler's own making: Connect hides it from clients, and tells nobody else. */
+  report(error: unknown, what: string): void {
+    this.#request.log.error({ err: error }, what)
   }
 
-  async openStream(topics: number): Promise<OpenStream> {
-    const response = this.#response
-    if (response === undefined) throw new Error('openStream: a stream can be opened by a streaming RPC only')
-    const { streams, streamCategories } = this.#services
-    const caller = await this.identify()
-    // A client that left before its handler was called aborts no signal.
-    if (hasGone(this.#request)) throw new ConnectError('the client has gone', Code.Canceled)
-    return streams.open(topics, new RpcStreamHost(this, caller, response, streamCategories))
+  /** Whether the client has left. One that does before its handler is called aborts no signal. */
+  get hasGone(): boolean {
+    const { raw } = this.#request
+    if ('stream' in raw) return (raw as unknown as Http2ServerRequest).stream.destroyed
+    return raw.socket.destroyed
   }
 
   /** Spends in a category by its number. Returns the rejection when it is denied. */
@@ -137,6 +134,14 @@ export class RequestAllowance implements Allowance {
     await this.#services.onDenied?.(denial, this.#request)
   }
 
+  #ask(): ReturnType<Identify> {
+    try {
+      return this.#services.identify?.(this.#request)
+    } catch (error) {
+      return throwAsError(error)
+    }
+  }
+
   #resolve(identity: Identity): ResolvedCaller {
     const { limiter } = this.#services
     const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
@@ -148,26 +153,46 @@ export class RequestAllowance implements Allowance {
   #clientAddress(): string {
     const { raw } = this.#request
     const peer = raw.socket.remoteAddress
-    if (peer === undefined && !isOnUnixSocket(this.#request)) throw new ClientGoneError()
-    return clientAddress(peer, raw.headers['x-forwarded-for'], this.#services.limiter.policy.trustedProxies)
+    const server = serverOf(this.#request)
+    if (peer === undefined && !isOnUnixSocket(server)) throw new ClientGoneError()
+    const forwardedFor = mayLackHeaderLines(raw, server) ? undefined : raw.headers['x-forwarded-for']
+    return clientAddress(peer, forwardedFor, this.#services.limiter.policy.trustedProxies)
   }
+}
+
+/** Fastify would show a client what was thrown, and a log the cause of an error: it may be a credential. */
+function throwAsError(thrown: unknown): never {
+  throw thrown instanceof Error ? thrown : new Error('identify threw what is no Error')
 }
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
 }
 
-function hasGone({ raw }: FastifyRequest): boolean {
-  if ('stream' in raw) return (raw as unknown as Http2ServerRequest).stream.destroyed
-  return raw.socket.destroyed
+type Server = FastifyInstance['server']
+
+/** The server that accepted the connection, also where the app is served by another than Fastify's. */
+function serverOf({ raw, server }: FastifyRequest): Server {
+  // Only the sockets of HTTP/1.1 know theirs.
+  return (raw.socket as { server?: Server }).server ?? server.server
 }
 
 /**
  * Whether a request without an address came over a Unix socket. A client that resets its TCP connection right after
  * sending has no address either: taken for one, it could choose whom it is charged to where `unix` is trusted.
  */
-function isOnUnixSocket(request: FastifyRequest): boolean {
-  // HTTP/1.1 sockets know their server, also where the app is served by another than Fastify's.
-  const { server = request.server.server } = request.raw.socket as { server?: { address(): unknown } }
+function isOnUnixSocket(server: Server): boolean {
   return typeof server.address() === 'string'
+}
+
+/** How many header lines Node takes when `server.maxHeadersCount` does not say. */
+const DEFAULT_MAX_HEADERS_COUNT = 1000
+
+/**
+ * Whether lines of the header may be missing: older Node.js 22 leaves out, without a word, what is beyond
+ * `server.maxHeadersCount`, which on HTTP/1.1 may be what a trusted proxy wrote; newer answers 431. X-Forwarded-For is no evidence then.
+ */
+function mayLackHeaderLines({ httpVersionMajor, rawHeaders }: FastifyRequest['raw'], server: Server): boolean {
+  const lines = server.maxHeadersCount ?? DEFAULT_MAX_HEADERS_COUNT
+  return httpVersionMajor === 1 && lines > 0 && rawHeaders.length >= 2 * lines
 }

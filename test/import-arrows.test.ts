@@ -15,12 +15,21 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
   ledger: { rooms: ['limit', 'clock'], packages: ['node:crypto'] },
   rejection: {
     rooms: ['clock', 'gen'],
-    packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
+    packages: [
+      '@bufbuild/protobuf',
+      '@connectrpc/connect',
+      'fastify',
+      'node:events',
+      'node:http',
+      'node:http2',
+      'node:net',
+    ],
   },
   connect: {
-    rooms: ['charge', 'rejection', '.'],
+    rooms: ['charge', 'rejection', 'stream', '.'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
   },
+  client: { rooms: ['rejection', 'gen'], packages: ['@connectrpc/connect'] },
   stream: { rooms: ['clock'], packages: [] },
   gen: { rooms: [], packages: ['@bufbuild/protobuf'] },
   '.': {
@@ -76,3 +85,21 @@ t.test('the arrows form no circle between rooms, but for the wiring', (t) => {
   for (const room of Object.keys(arrows)) if (!wiring.includes(room)) visit(room, [])
   t.end()
 })
+
+t.test(
+  'what browsers load: of other rooms the client reads only the wire details, and nothing of it is of Node',
+  (t) => {
+    const loaded = new Set(files.filter((file) => roomOf(file) === 'client'))
+    const packages = new Set<string>()
+    for (const file of loaded) {
+      for (const specifier of importsOf(file)) {
+        if (specifier.startsWith('.')) loaded.add(resolve(dirname(file), specifier))
+        else packages.add(packageOf(specifier))
+      }
+    }
+    const others = [...loaded].filter((file) => roomOf(file) !== 'client').map((file) => relative(src, file))
+    t.same(others.sort(), [join('gen', 'google', 'rpc', 'error_details_pb.ts'), join('rejection', 'reason.ts')])
+    t.same([...packages].sort(), ['@bufbuild/protobuf', '@connectrpc/connect'])
+    t.end()
+  },
+)

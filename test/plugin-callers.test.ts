@@ -169,6 +169,36 @@ t.test(
   },
 )
 
+t.test('RATE-002: X-Forwarded-For counts for nothing where Node may have left out header lines', async (t) => {
+  const callers: unknown[] = []
+  const { app, port } = await listeningMatrixApp(t, {
+    allowance: { identify: undefined, rateLimits: { ...rateLimits({}), trustedProxies } },
+    before: (app) =>
+      app.addHook('preHandler', async (request) => {
+        callers.push(request.caller)
+      }),
+  })
+  /** The address that is charged for a request with so many header lines, on a connection of its own. */
+  const chargedWith = async (lines: number, maxHeadersCount: number | null) => {
+    app.server.maxHeadersCount = maxHeadersCount
+    const { write, response } = await openSocket(t, port)
+    const own = [
+      ['X-Forwarded-For', '203.0.113.9'],
+      ['content-type', 'application/json'],
+      ['content-length', 2],
+    ] as const
+    const more = Array.from({ length: lines - own.length - 1 }, (_, i) => [`x${i}`, ''] as const)
+    write(`${headOf(pathOf('Undeclared'), [...own, ...more])}{}`)
+    t.equal((await response()).status, 200)
+    return (callers.pop() as { address: string }).address
+  }
+  t.equal(await chargedWith(19, 20), '203.0.113.9')
+  t.equal(await chargedWith(20, 20), '127.0.0.1', 'as many as are read')
+  t.equal(await chargedWith(999, null), '203.0.113.9')
+  t.equal(await chargedWith(1000, null), '127.0.0.1', 'as many as are read when nobody has said how many')
+  t.equal(await chargedWith(1000, 0), '203.0.113.9', 'there is no bound')
+})
+
 t.test(
   'RATE-003: all addresses of an IPv6 /64 are one caller, and mapped addresses are their IPv4 address',
   async (t) => {

@@ -1,4 +1,4 @@
-import { ConnectError, createClient } from '@connectrpc/connect'
+import { ConnectError, createClient, type HandlerContext } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import t from 'tap'
 import { allowanceOf } from '../src/index.ts'
@@ -20,6 +20,13 @@ const json = { 'content-type': 'application/json' }
 const name = 'someone'
 const someone = apiKey(name)
 const headers = { ...json, 'x-caller': name }
+
+/** One message of a Connect stream. */
+const connectFrame = (message: string) => {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(Buffer.byteLength(message), 1)
+  return Buffer.concat([head, Buffer.from(message)])
+}
 
 const post = ({ app }: MatrixApp, rpc: string, payload = '{}') =>
   app.inject({ method: 'POST', url: pathOf(rpc), headers, payload })
@@ -128,7 +135,14 @@ t.test('RATE-010: a stream pays for each message before its handler receives it'
 
 t.test('RATE-011: only what the category table gives is charged', async (t) => {
   const server = await listeningMatrixApp(t, {
-    limits: { request: '100/60', work: '100/60', step: '100/60' },
+    limits: {
+      request: '100/60',
+      work: '100/60',
+      step: '100/60',
+      publish: '100/60',
+      upload: '100/60',
+      compute: '100/60',
+    },
     allowance: {
       identify: (request) => {
         if (request.headers['x-caller'] === 'forged') throw new ConnectError('no', 16)
@@ -140,6 +154,7 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
         const { free, undeclared, unary, step } = matrixService()
         // ServerStream, ClientStream and Bidi are declared and not implemented
         router.service(MatrixService, { free, undeclared, unary, step })
+        router.service(ChargedService, {})
       },
     },
   })
@@ -147,7 +162,7 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
   const victims = [someone, { type: 'ip', address: '127.0.0.1' } as const]
   const left = () =>
     victims.map((caller) =>
-      ['request', 'work', 'step', 'publish', 'stream_rent'].map(
+      ['request', 'work', 'step', 'publish', 'upload', 'compute', 'stream_rent'].map(
         (category) => limiter.remaining(caller, category)[0]!.units,
       ),
     )
@@ -171,7 +186,17 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
         method: 'POST',
         url: pathOf('ServerStream'),
         headers: { ...headers, 'content-type': 'application/connect+json' },
-        payload: Buffer.from('00000000027b7d', 'hex'),
+        payload: connectFrame('{"items":["a","b"]}'),
+      },
+    ],
+    [
+      'a declared unary method that nobody implemented',
+      501,
+      {
+        method: 'POST',
+        url: `/${ChargedService.typeName}/Weighted`,
+        headers,
+        payload: '{"labels":{"1":"b"}}',
       },
     ],
     [
@@ -191,6 +216,19 @@ t.test('RATE-011: only what the category table gives is charged', async (t) => {
   t.equal((await post(server, 'Unary', '{"items":["a","a"]}')).statusCode, 200)
   const [request = 0, work = 0, step = 0, ...rest] = untouched[0]!
   t.same(left()[0], [request - 3, work - 2, step - 1, ...rest], 'and what is charged, is charged what the table says')
+})
+
+t.test('RATE-011: only the first message of a server stream is paid, as its client may send one only', async (t) => {
+  const server = await matrixApp(t, { limits: { request: '100/60', work: '100/60' } })
+  const answer = await server.app.inject({
+    method: 'POST',
+    url: pathOf('ServerStream'),
+    headers: { ...headers, 'content-type': 'application/connect+json' },
+    payload: Buffer.concat([connectFrame('{"items":["a"]}'), connectFrame('{"items":["a","b","c"]}')]),
+  })
+  t.match(answer.body, 'received extra input message')
+  t.same(server.called, [])
+  t.same([server.left(name), server.left(name, 'work')], [99, 99])
 })
 
 t.test('RATE-011: a handler that rejects its request keeps the charge and is charged nothing more', async (t) => {
@@ -242,4 +280,91 @@ t.test('a handler finds the caller of its request', async (t) => {
   await post(server, 'Unary')
   await post(server, 'Free')
   t.same(seen, [someone, undefined], 'in a free RPC nobody has asked who calls')
+})
+
+t.test('RATE-011: a handler spends no category that its RPC does not declare by_handler', async (t) => {
+  const lines: string[] = []
+  const errors: Error[] = []
+  const spend = async (context: HandlerContext, category: string) => {
+    await allowanceOf(context)
+      .spend(category, 1)
+      .catch((error: Error) => errors.push(error))
+  }
+  const server = await matrixApp(t, {
+    fastify: { logger: { level: 'error', stream: { write: (line: string) => lines.push(line) } } },
+    limits: { request: '100/60', work: '100/60', step: '100/60', push: '100/60' },
+    connect: {
+      routes: (router) =>
+        router.service(MatrixService, {
+          async unary(_, context) {
+            for (const category of ['work', 'request', 'push', 'step']) await spend(context, category)
+            return {}
+          },
+          async free(_, context) {
+            await spend(context, 'step')
+            return {}
+          },
+          async *serverStream(_, context) {
+            await spend(context, 'stream_rent')
+            yield {}
+          },
+          async undeclared(_, context) {
+            await allowanceOf(context).spend('step', 1)
+            return {}
+          },
+        }),
+    },
+  })
+  const left = () => ['request', 'work', 'step', 'push'].map((category) => server.left(name, category))
+
+  t.equal((await post(server, 'Unary')).statusCode, 200)
+  t.same(left(), [99, 100, 99, 100], 'the declared one is spent, and the unit of the call')
+  const names = errors.map(({ message }) =>
+    /^the handler of (\S+) cannot spend category ("\w+")/.exec(message)?.slice(1),
+  )
+  t.same(
+    names,
+    ['work', 'request', 'push'].map((category) => ['test.v1.MatrixService/Unary', `"${category}"`]),
+  )
+  t.match(errors[2]!.message, '(allowance.v1.charge) = { category: "push" by_handler: true } in the .proto')
+  t.match(errors[2]!.message, '{ category: "push", byHandler: true } in the option charges')
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    errors.map(({ message }) => ({ msg: 'spend failed', err: { message } })),
+    'the app is told',
+  )
+
+  errors.length = 0
+  t.equal((await post(server, 'Free')).statusCode, 200)
+  t.match(errors, [
+    { message: /^the handler of test\.v1\.MatrixService\/Free cannot spend category "step".* is free now/ },
+  ])
+  t.equal((await post(server, 'Undeclared')).statusCode, 500)
+  const stream = { ...headers, 'content-type': 'application/connect+json' }
+  await server.app.inject({ method: 'POST', url: pathOf('ServerStream'), headers: stream, payload: connectFrame('{}') })
+  t.match(errors[1]!.message, '"stream_rent"')
+  t.same(left(), [97, 100, 99, 100], 'nothing but the units of the two calls')
+})
+
+t.test('a hook of an RPC spends what it likes by request.spend', async (t) => {
+  const server = await matrixApp(t, {
+    limits: { push: '100/60' },
+    before: (app) => app.addHook('preHandler', (request) => request.spend('push', 2)),
+  })
+  t.equal((await post(server, 'Free')).statusCode, 200)
+  t.equal(server.left(name, 'push'), 98)
+})
+
+t.test('RATE-011: a gate of the router spends no more than a handler', async (t) => {
+  const server = await matrixApp(t, {
+    limits: { push: '100/60', step: '100/60' },
+    connect: {
+      requestGate: async (context) => {
+        await allowanceOf(context).spend('step', 1)
+        await allowanceOf(context).spend('push', 1)
+      },
+    },
+  })
+  t.equal((await post(server, 'Unary')).statusCode, 500)
+  t.same([server.left(name, 'step'), server.left(name, 'push')], [99, 100])
 })

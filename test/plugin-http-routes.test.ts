@@ -129,6 +129,35 @@ t.test('an authentication error of identify in a plain route has the status of i
   t.equal(answer.headers['www-authenticate'], 'Bearer')
 })
 
+t.test('what identify throws that is no Error is shown to nobody', async (t) => {
+  const secret = 'sk-secret'
+  const ways: Record<string, AllowanceOptions['identify']> = {
+    thrown: () => {
+      throw secret
+    },
+    'thrown as an object': () => {
+      throw { statusCode: 401, message: secret }
+    },
+    rejected: () => Promise.reject(secret),
+    'rejected with nothing': () => Promise.reject(),
+  }
+  for (const [way, identify] of Object.entries(ways)) {
+    const lines: string[] = []
+    const { app } = await matrixApp(t, {
+      fastify: { logger: { level: 'error', stream: { write: (line: string) => lines.push(line) } } },
+      allowance: { identify },
+      after: (app) => void app.post('/work', (request) => request.spend('work', 1)),
+    })
+    for (const url of ['/work', pathOf('Undeclared')]) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await app.inject({ method: 'POST', url, headers, payload: '{}' })
+      t.equal(answer.statusCode, 500, `${way}: ${url}`)
+      t.equal(answer.json().message, 'identify threw what is no Error')
+    }
+    t.notMatch(lines.join(''), secret)
+  }
+})
+
 t.test('onDenied is told of every denial, with its request, and of nothing else', async (t) => {
   const told: [Denial, string, unknown][] = []
   const onDenied: AllowanceOptions['onDenied'] = (denial, request) => {

@@ -1,10 +1,12 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import t from 'tap'
-import { DebugInfoSchema } from '../src/gen/google/rpc/error_details_pb.ts'
+import { ErrorInfoSchema } from '../src/gen/google/rpc/error_details_pb.ts'
 import type { Caller, Identify } from '../src/index.ts'
 import { apiKey } from './support/limiter-of.ts'
 import { listeningMatrixApp, matrixApp, pathOf } from './support/matrix-app.ts'
 import { matrixClients } from './support/matrix-clients.ts'
+import { headOf, openSocket } from './support/raw-http1.ts'
+import { openSession, request, responseTo } from './support/raw-http2.ts'
 
 const json = { 'content-type': 'application/json' }
 const call = { method: 'POST', url: pathOf('Undeclared'), headers: json, payload: '{}' } as const
@@ -51,14 +53,14 @@ for (const http2 of [false, true]) {
 
 t.test('case 14: the raw answer is no 500, and keeps metadata and details of the error', async (t) => {
   const identify: Identify = () => {
-    const detail = { desc: DebugInfoSchema, value: { detail: 'why' } }
+    const detail = { desc: ErrorInfoSchema, value: { reason: 'WHY' } }
     throw new ConnectError('no', Code.PermissionDenied, { 'www-authenticate': 'Bearer', 'x-more': 'yes' }, [detail])
   }
   const { app } = await matrixApp(t, { allowance: { identify } })
   const unary = await app.inject(call)
   t.equal(unary.statusCode, 403)
   t.match(unary.headers, { 'www-authenticate': 'Bearer', 'x-more': 'yes' })
-  t.match(unary.json(), { code: 'permission_denied', message: 'no', details: [{ type: 'google.rpc.DebugInfo' }] })
+  t.match(unary.json(), { code: 'permission_denied', message: 'no', details: [{ type: 'google.rpc.ErrorInfo' }] })
 
   const grpc = await app.inject({ ...call, headers: { 'content-type': 'application/grpc' }, payload: '' })
   t.equal(grpc.statusCode, 200)
@@ -179,4 +181,97 @@ t.test('a promise of another kind is waited for too', async (t) => {
   const { app, limiter } = await matrixApp(t, { limits: { request: '2/60' }, allowance: { identify } })
   t.equal((await app.inject(call)).statusCode, 200)
   t.equal(limiter.remaining(caller, 'request')[0]!.units, 1)
+})
+
+t.test('case 14: of an error that came from an upstream only code, message and details go out', async (t) => {
+  const metadata = { 'set-cookie': 'a=b', 'transfer-encoding': 'chunked', 'x-upstream': 'yes', 'retry-after': '7' }
+  const identify: Identify = async () => {
+    const detail = { desc: ErrorInfoSchema, value: { reason: 'WHY' } }
+    const error = new ConnectError('no', Code.PermissionDenied, metadata, [detail])
+    error.isWireError = true
+    throw error
+  }
+  for (const http2 of [false, true]) {
+    const { url, app } = await listeningMatrixApp(t, {
+      http2,
+      allowance: { identify },
+      after: (app) => app.get('/plain', (request) => request.spend('request', 1)),
+    })
+    const clients = matrixClients(url, http2)
+    for (const client of clients) {
+      for (const kind of client.kinds) {
+        const { error } = await client.call(kind, {})
+        t.match(
+          error,
+          { code: 'permission_denied', message: 'no', details: [{ reason: 'WHY' }], retryAfter: undefined },
+          `${client.name}, ${kind}`,
+        )
+      }
+      client.close?.()
+    }
+    const unary = await app.inject(call)
+    t.equal(unary.statusCode, 403)
+    for (const answer of [unary, await app.inject('/plain')]) {
+      for (const name of Object.keys(metadata)) t.notOk(name in answer.headers, name)
+    }
+  }
+})
+
+t.test('metadata of an error that belong to a connection, or to the answer, do not go out', async (t) => {
+  const identify: Identify = () => {
+    throw new ConnectError('no', Code.PermissionDenied, {
+      connection: 'upgrade',
+      'content-length': '7',
+      'keep-alive': 'timeout=7',
+      te: 'gzip',
+      trailer: 'x-more',
+      'transfer-encoding': 'gzip',
+      upgrade: 'h2c',
+      'x-more': 'yes',
+    })
+  }
+  for (const http2 of [false, true]) {
+    const { url } = await listeningMatrixApp(t, { http2, allowance: { identify } })
+    const clients = matrixClients(url, http2)
+    for (const client of clients) {
+      for (const kind of client.kinds) {
+        t.match(
+          (await client.call(kind, {})).error,
+          { code: 'permission_denied', message: 'no' },
+          `${client.name}, ${kind}`,
+        )
+      }
+      client.close?.()
+    }
+    if (http2) continue
+    const answer = await fetch(url + call.url, { method: 'POST', headers: json, body: '{}' })
+    t.equal(answer.headers.get('x-more'), 'yes')
+    for (const name of ['upgrade', 'trailer', 'transfer-encoding', 'te']) t.equal(answer.headers.get(name), null, name)
+  }
+})
+
+t.test('a server closes after identify failed on a request whose body does not end', async (t) => {
+  const identify: Identify = () => {
+    throw new Error('out of order')
+  }
+  for (const path of ['Unary', 'Bidi']) {
+    const h1 = await listeningMatrixApp(t, { allowance: { identify, maxDiscardBytes: 1000 } })
+    const { write, socket, response } = await openSocket(t, h1.port)
+    write(
+      headOf(pathOf(path), [
+        ['content-type', 'application/json'],
+        ['content-length', 2000],
+      ]),
+    )
+    const refusal = await response()
+    t.match(refusal, { status: 500, headers: { connection: 'close' } })
+    t.equal(socket.destroyed, false)
+    await h1.app.close()
+
+    const h2 = await listeningMatrixApp(t, { http2: true, allowance: { identify, maxDiscardBytes: 1000 } })
+    const stream = request(openSession(t, h2.url), pathOf(path), { ...json, 'content-length': '2000' })
+    t.match(await responseTo(stream), { status: 500 })
+    await h2.app.close()
+    t.pass(`${path}: closed`)
+  }
 })

@@ -22,13 +22,22 @@ const startWith = async (options: unknown): Promise<string> => {
 }
 
 t.test('a wrong option stops the start with its path, its value and what is allowed', async (t) => {
-  const name = 'must be a name such as "example.com"'
+  const name = 'must be a name such as "example.com", of visible ASCII characters'
+  const ticking = (now: () => unknown) => ({ now, wall: () => 0, schedule: () => () => {} })
   const limiter = createLimiter({ rateLimits: small })
   const rows: [string, unknown, string][] = [
     ['no options', {}, `options.domain: is missing; ${name}`],
     ['no domain', { rateLimits: small }, `options.domain: is missing; ${name}`],
     ['an empty domain', { domain: '' }, `options.domain: ${name}, got ""`],
     ['a domain that is no text', { domain: 7 }, `options.domain: ${name}, got 7`],
+    ['a blank domain', { domain: ' ' }, `options.domain: ${name}, got " "`],
+    ['a domain with a space', { domain: 'xmtp org' }, `options.domain: ${name}, got "xmtp org"`],
+    ['a domain with a line break', { domain: 'a\r\nb' }, `options.domain: ${name}, got "a\\r\\nb"`],
+    ['a domain that ends in a line break', { domain: 'a\n' }, `options.domain: ${name}, got "a\\n"`],
+    ['a domain with a control character', { domain: 'a\u0000' }, `options.domain: ${name}, got "a\\u0000"`],
+    ['a domain with half a character', { domain: 'a\ud800' }, `options.domain: ${name}, got "a\\ud800"`],
+    ['a domain that is not ASCII', { domain: 'bücher.example' }, `options.domain: ${name}, got "bücher.example"`],
+    ['a function of wrong options', () => ({ domain: '' }), `options.domain: ${name}, got ""`],
     [
       'identify that is no function',
       { domain, identify: 'me' },
@@ -43,6 +52,26 @@ t.test('a wrong option stops the start with its path, its value and what is allo
       'a clock that is none',
       { domain, clock: { now: () => 0n } },
       'options.clock: must be an object with the methods now, wall and schedule, got { now: [Function: now] }',
+    ],
+    [
+      'a clock that counts in numbers',
+      { domain, clock: ticking(() => 5) },
+      'options.clock.now: must return a bigint of nanoseconds, got 5',
+    ],
+    [
+      'a clock that counts nothing',
+      { domain, clock: ticking(() => undefined) },
+      'options.clock.now: must return a bigint of nanoseconds, got undefined',
+    ],
+    [
+      'a clock that throws',
+      {
+        domain,
+        clock: ticking(() => {
+          throw new Error('no time')
+        }),
+      },
+      'options.clock.now: must return a bigint of nanoseconds, threw "no time"',
     ],
     [
       'a limiter that is none',
@@ -139,6 +168,30 @@ t.test('options in the spelling of a config file have their effect', async (t) =
   t.equal(app.allowance.limiter.remaining({ type: 'api_key', name: 'a' }, 'work')[0]!.units, 3)
 })
 
+t.test('connect() without a function of the router is refused, with its path', async (t) => {
+  const app = createFastify(false)
+  t.teardown(() => app.close())
+  await app.register(allowance, { domain, rateLimits: small })
+  const must = 'must be a function of the router'
+  for (const [options, message] of [
+    [undefined, `connect.routes: is missing; ${must}`],
+    [null, `connect.routes: is missing; ${must}`],
+    [{}, `connect.routes: is missing; ${must}`],
+    [{ route: () => {} }, `connect.routes: is missing; ${must}`],
+    [() => {}, `connect.routes: is missing; ${must}`],
+    [{ routes: 5 }, `connect.routes: ${must}, got 5`],
+    [{ routes: MatrixService }, `connect.routes: ${must}, got `],
+  ] as const) {
+    try {
+      app.allowance.connect(options as never)
+      t.fail(`accepted instead of: ${message}`)
+    } catch (error) {
+      t.ok((error as Error).message.startsWith(message), (error as Error).message)
+      t.equal((error as { path?: string }).path, 'connect.routes')
+    }
+  }
+})
+
 t.test('the options are only read', async (t) => {
   const freeze = <T extends object>(value: T): T => {
     for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) freeze(part)
@@ -146,7 +199,11 @@ t.test('the options are only read', async (t) => {
   }
   const rateLimits = freeze({ ...small, categories: { work: { default: [{ count: 1, windowSeconds: 1 }] } } })
   const charges = Object.freeze([Object.freeze({ method: MatrixService.method.unary, free: true as const })])
-  t.equal(await startWith(Object.freeze({ domain, rateLimits, charges })), 'started')
+  t.equal(await startWith(Object.freeze({ domain, rateLimits, charges: Object.freeze([]) })), 'started')
+  t.match(
+    await startWith(Object.freeze({ domain, rateLimits, charges })),
+    /^charges\[0\]\.method: .* is not registered/,
+  )
 })
 
 t.test('the defaults: the built-in categories and limits, and the clock of the system', async (t) => {
@@ -170,6 +227,10 @@ t.test('createLimiter refuses what it does not know, by name', async (t) => {
   const rows: [unknown, string][] = [
     [{ categories: {} }, 'options: unknown key "categories"; known keys: rateLimits, clock'],
     [{ clock: { now: () => 0n } }, 'options.clock: must be an object with the methods now, wall and schedule, got '],
+    [
+      { clock: { now: () => 5, wall: () => 5, schedule: () => () => {} } },
+      'options.clock.now: must return a bigint of nanoseconds, got 5',
+    ],
     [null, 'options: must be an object with the keys rateLimits, clock, got null'],
   ]
   for (const [options, message] of rows) {

@@ -10,16 +10,22 @@ export type CategoryRow = {
   readonly charges: readonly string[]
 }
 
-/** What every RPC costs, in the order of the plans, as it can be printed when the server starts. */
+/**
+ * What every RPC costs, in the order of the plans, as it can be printed when the server starts. An RPC that was
+ * registered in several places has one row.
+ */
 export function categoryTable(plans: readonly RpcPlan[]): CategoryRow[] {
-  return plans.map((plan) => {
-    const isPerMessage = isClientStreaming(plan.method)
-    return {
-      rpc: rpcName(plan.method),
-      call: plan.free ? 'free' : '1 request',
-      charges: plan.charges.map((charge) => `${charge.category}: ${costInWords(charge, isPerMessage)}`),
-    }
-  })
+  const rows = plans.map(categoryRow)
+  return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
+}
+
+function categoryRow({ method, free, charges }: RpcPlan): CategoryRow {
+  const isPerMessage = isClientStreaming(method)
+  return {
+    rpc: rpcName(method),
+    call: free ? 'free' : '1 request',
+    charges: charges.map((charge) => `${charge.category}: ${costInWords(charge, isPerMessage)}`),
+  }
 }
 
 /** The table as plain text in aligned columns, one line an RPC and one more for each charge after its first. */

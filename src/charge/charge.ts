@@ -11,7 +11,10 @@ export type Charge = {
   readonly atLeast?: number | undefined
   /** Units for each value counted, or for the whole call without `count`: from 1 up to 2³²−1. Default 1. */
   readonly units?: number | undefined
-  /** True: the handler spends it itself. Cannot stand beside `count`, `atLeast` or `units`. Default false. */
+  /**
+   * True: the handler spends it itself, and could not without this. Cannot stand beside `count`, `atLeast` or `units`.
+   * Default false.
+   */
   readonly byHandler?: boolean | undefined
 }
 

@@ -1,6 +1,8 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { mustBe, optionsObject, parseOptions } from '../policy/option-schema.ts'
+import { AllowanceOptionsError, type OptionProblem } from '../policy/options-error.ts'
+import { didYouMean } from '../policy/spelling.ts'
 import type { Charge, RpcCharges } from './charge.ts'
 import { chargeProblem } from './check-charge.ts'
 import { rpcName } from './rpc-plan.ts'
@@ -11,21 +13,59 @@ export type ChargesOptionEntry =
   | { readonly method: DescMethod; readonly charges: readonly Charge[] }
   | { readonly service: DescService; readonly free: true }
 
+/** What the option declares. RPCs are found by name, whichever copy of the generated code a descriptor comes from. */
+export interface DeclaredCharges {
+  /** What is declared for an RPC, to be given to `planRpc`. */
+  of(method: DescMethod): RpcCharges | undefined
+  /** @throws AllowanceOptionsError listing every entry that is about none of these RPCs: it was meant for another. */
+  checkRegistered(methods: readonly DescMethod[]): void
+}
+
 /**
- * Checks the plugin option `charges`, a list of {@link ChargesOptionEntry} for services whose .proto one does not own,
- * and returns the lookup of what it declares for an RPC, to be given to `planRpc`. RPCs are found by name, whichever
- * copy of the generated code a descriptor comes from. The option is copied; undefined is an empty list.
+ * Checks the plugin option `charges`, a list of {@link ChargesOptionEntry} for services whose .proto one does not own.
+ * It is copied; undefined is an empty list.
  *
+ * @param categories The names of all categories.
  * @throws AllowanceOptionsError listing every problem with its place, such as `charges[2].method`, the value and what is
- * allowed: unknown keys, what is no descriptor, a method or service given twice, charges that cannot be meant.
+ * allowed: unknown keys, what is no descriptor, a method or service given twice, charges that cannot be meant, unknown
+ * categories.
  */
-export function parseChargesOption(option: unknown = []): (method: DescMethod) => RpcCharges | undefined {
+export function parseChargesOption(option: unknown, categories: readonly string[]): DeclaredCharges {
+  const entries = parseOptions(entryList, option === undefined ? [] : option, 'charges')
+  throwIfAny(entries.flatMap((entry, index) => unknownCategories(entry, `charges[${index}]`, categories)))
   // The name of a service has no slash and that of an RPC has one, so that both can stand in one map.
   const declared = new Map<string, RpcCharges>()
-  for (const entry of parseOptions(entryList, option, 'charges')) {
+  for (const entry of entries) {
     declared.set(nameOf(entry), 'free' in entry ? { free: true } : { charges: entry.charges })
   }
-  return (method) => declared.get(rpcName(method)) ?? declared.get(method.parent.typeName)
+  return {
+    of: (method) => declared.get(rpcName(method)) ?? declared.get(method.parent.typeName),
+    checkRegistered(methods) {
+      const registered = new Set(methods.flatMap((method) => [rpcName(method), method.parent.typeName]))
+      throwIfAny(entries.flatMap((entry, index) => neverRegistered(entry, `charges[${index}]`, registered)))
+    },
+  }
+}
+
+function unknownCategories(entry: ParsedEntry, path: string, categories: readonly string[]): OptionProblem[] {
+  if ('free' in entry) return []
+  return entry.charges.flatMap(({ category }, index) => {
+    if (categories.includes(category)) return []
+    const allowed = `a category of rateLimits${didYouMean(category, categories)}: ${categories.join(', ')}`
+    return [{ path: `${path}.charges[${index}].category`, message: mustBe(allowed)({ input: category }) }]
+  })
+}
+
+function neverRegistered(entry: ParsedEntry, path: string, registered: ReadonlySet<string>): OptionProblem[] {
+  const name = nameOf(entry)
+  if (registered.has(name)) return []
+  const key = entry.subject.kind === 'rpc' ? 'method' : 'service'
+  const message = `${name} is not registered through app.allowance.connect({ routes }); remove the entry, or register it`
+  return [{ path: `${path}.${key}`, message }]
+}
+
+function throwIfAny([first, ...others]: readonly OptionProblem[]): void {
+  if (first !== undefined) throw new AllowanceOptionsError([first, ...others])
 }
 
 type ParsedEntry = { readonly subject: DescMethod | DescService } & RpcCharges

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
-import { costOf } from '../charge/rpc-plan.ts'
+import { costOf, isClientStreaming } from '../charge/rpc-plan.ts'
 import type { RequestAllowance } from '../request-allowance.ts'
 import { allowanceKey } from './context.ts'
 import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
@@ -8,13 +8,15 @@ import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
 /**
  * Spends the charges that depend on the message: after decoding, before the handler, in the order of their declaration,
  * stopping at the first that is denied (RATE-010). A client stream or a bidi stream pays for each message before its
- * handler receives it; what does not depend on the message is paid once, when it opens.
+ * handler receives it; what does not depend on the message is paid once, when it opens. A server stream has one
+ * message: more of them are an error, and not paid.
+ * @param chargingOf What an RPC is charged; undefined: nothing, because there is no handler for it.
  */
-export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcCharging): Interceptor {
+export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcCharging | undefined): Interceptor {
   return (next) => async (request) => {
-    const { atOpen, perMessage } = chargingOf(request.method)
+    const { atOpen = [], perMessage = [] } = chargingOf(request.method) ?? {}
     if (atOpen.length === 0 && perMessage.length === 0) return next(request)
-    const allowance = request.contextValues.get(allowanceKey)
+    const allowance = request.contextValues.get(allowanceKey)?.request
     if (allowance === undefined) throw new ConnectError('the allowance of this request was lost', Code.Internal)
 
     await spendAll(allowance, atOpen, undefined)
@@ -23,7 +25,8 @@ export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcChargin
       return next(request)
     }
     const messages = request.message as AsyncIterable<Message>
-    return next({ ...request, message: paidMessages(messages, allowance, perMessage) as typeof request.message })
+    const paid = paidMessages(messages, allowance, perMessage, isClientStreaming(request.method))
+    return next({ ...request, message: paid as typeof request.message })
   }
 }
 
@@ -31,9 +34,12 @@ async function* paidMessages(
   messages: AsyncIterable<Message>,
   allowance: RequestAllowance,
   charges: readonly NumberedCharge[],
+  everyMessage: boolean,
 ): AsyncGenerator<Message> {
+  let due = charges
   for await (const message of messages) {
-    await spendAll(allowance, charges, message)
+    await spendAll(allowance, due, message)
+    if (!everyMessage) due = []
     yield message
   }
 }

@@ -2,7 +2,8 @@ import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { isClientStreaming } from '../charge/rpc-plan.ts'
 import type { ResolvedCaller } from '../limiter.ts'
-import { type RejectionOptions, sendRejection } from '../rejection/send.ts'
+import { isCutOff } from '../rejection/cut-off.ts'
+import { leaveToFastify, type RejectionOptions, sendRejection } from '../rejection/send.ts'
 import { ClientGoneError, type RequestAllowance } from '../request-allowance.ts'
 import type { WiredRpc } from './wired-routes.ts'
 
@@ -22,16 +23,26 @@ export function chargeRequest(
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.
     if (request.method === 'OPTIONS') return done()
+    if (isCutOff(request.raw)) return leave(request, reply)
     const allowance = allowanceFor(request)
-    const charge = (caller: ResolvedCaller) => {
-      const error = allowance.charge(caller, requestCategory, 1)
-      if (error === undefined) done()
-      else refuse(request, reply, error, rejection)
-    }
     const fail = (error: unknown) => {
-      if (error instanceof ConnectError) refuse(request, reply, error, rejection)
-      else if (error instanceof ClientGoneError) leave(request, reply)
-      else done(error instanceof Error ? error : new Error('identify threw what is no Error', { cause: error }))
+      if (reply.sent) return
+      if (error instanceof ConnectError) return refuse(request, reply, error, rejection)
+      if (error instanceof ClientGoneError) return leave(request, reply)
+      const answer = () => done(error as Error)
+      leaveToFastify(request, reply, rejection).then(answer, answer)
+    }
+    const charge = (caller: ResolvedCaller) => {
+      // While it was not yet known who it is, the request may have been answered: by Fastify's handlerTimeout.
+      if (reply.sent) return
+      let denied: ConnectError | undefined
+      try {
+        denied = allowance.charge(caller, requestCategory, 1)
+      } catch (error) {
+        return fail(error)
+      }
+      if (denied === undefined) done()
+      else refuse(request, reply, denied, rejection)
     }
 
     let caller: ResolvedCaller | Promise<ResolvedCaller>

@@ -1,10 +1,9 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import { pathsOutOfReach } from './out-of-reach.ts'
 import type { WiredRpc } from './wired-routes.ts'
 
 /** The name of the handler that connect-fastify gives each of its routes. */
 const CONNECT_HANDLER_NAME = 'handleFastifyRequest'
-/** Its plugin in the tree that Fastify prints, also when fastify-plugin wrapped it. Not in the source of a plugin without a name. */
-const CONNECT_PLUGIN_LINE = /^[\s│├└─┬]*fastifyConnectPlugin(?:-auto-\d+)? \d+ ms$/gm
 
 /** What the plugins of one server, in scopes beside each other, have seen between them. */
 interface Seen {
@@ -18,12 +17,15 @@ const seenOn = new WeakMap<object, Seen>()
 
 /**
  * Makes sure that every RPC is charged: matches the RPCs that were wired with the Fastify routes that follow, and stops
- * the start, by name, for an RPC without a route in the plugin's reach, and for a route of connect-fastify without
- * charges. Nothing else would tell that a forgotten line makes an RPC free.
+ * the start, by name, for an RPC without a route in the plugin's reach, for a route of connect-fastify without charges,
+ * and for one that lost its hook. Nothing else would tell that a forgotten line makes an RPC free.
  */
 export class RouteWatch {
   readonly #expected = new Map<string, WiredRpc>()
+  /** By the URL of their route. */
+  readonly #wired = new Map<string, WiredRpc>()
   readonly #unwired: string[] = []
+  readonly #hooked: { readonly route: RouteOptions; readonly hook: onRequestHookHandler }[] = []
   #failure: unknown
 
   /**
@@ -44,15 +46,27 @@ export class RouteWatch {
     const path = route.routePath.startsWith('/') ? route.routePath : `/${route.routePath}`
     const isConnectRoute = route.handler.name === CONNECT_HANDLER_NAME
     const { matched, connectScopes } = seen(scope)
-    if (isConnectRoute) connectScopes.add(scope)
     const rpc = this.#expected.get(path)
+    if (rpc !== undefined || isConnectRoute) connectScopes.add(scope)
     if (rpc !== undefined) {
       this.#expected.delete(path)
       matched.add(route.url)
+      this.#wired.set(route.url, rpc)
     } else if (isConnectRoute) {
       this.#unwired.push(route.url)
     }
     return rpc
+  }
+
+  /** The RPC that a request for a wired route calls. */
+  rpcOf(request: FastifyRequest): WiredRpc {
+    return this.#wired.get(request.routeOptions.url!)!
+  }
+
+  /** Makes `hook` the first of the route's own. */
+  hook(route: RouteOptions, hook: onRequestHookHandler): void {
+    route.onRequest = [hook, ...hooksOf(route)]
+    this.#hooked.push({ route, hook })
   }
 
   /**
@@ -61,16 +75,11 @@ export class RouteWatch {
    */
   check(app: FastifyInstance): void {
     if (this.#failure !== undefined) throw this.#failure
-    const paths = [...this.#expected.keys(), ...this.#unwired, ...this.#outOfReach(app)]
-    if (paths.length > 0) throw new Error(uncharged([...new Set(paths)]))
-  }
-
-  /** RPCs from before the plugin, or from a scope beside its own, which are only seen in what Fastify prints. */
-  #outOfReach(app: FastifyInstance): string[] {
-    const connectPlugins = app.printPlugins().match(CONNECT_PLUGIN_LINE)?.length ?? 0
     const { matched, connectScopes } = seen(app)
-    if (connectPlugins <= connectScopes.size) return []
-    return printedRoutes(app).filter((path) => isRpcPath(path) && !matched.has(path))
+    const paths = [...this.#expected.keys(), ...this.#unwired, ...pathsOutOfReach(app, connectScopes, matched)]
+    if (paths.length > 0) throw new Error(uncharged([...new Set(paths)]))
+    const bare = this.#hooked.filter(({ route, hook }) => !hooksOf(route).includes(hook))
+    if (bare.length > 0) throw new Error(unhooked(bare.map(({ route }) => route.url)))
   }
 }
 
@@ -80,6 +89,10 @@ function seen({ server }: FastifyInstance): Seen {
   return known
 }
 
+function hooksOf(route: RouteOptions): onRequestHookHandler[] {
+  return [route.onRequest ?? []].flat()
+}
+
 function uncharged(paths: readonly string[]): string {
   return (
     `fastify-allowance does not charge ${paths.join(', ')}: register the RPC after the plugin, in its scope or below, ` +
@@ -87,23 +100,9 @@ function uncharged(paths: readonly string[]): string {
   )
 }
 
-/** `…/package.Service/Method`. */
-function isRpcPath(path: string): boolean {
-  return /\/(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\/[A-Za-z_]\w*$/.test(path)
-}
-
-/** The path of every POST route, read from Fastify's printed tree. */
-function printedRoutes(app: FastifyInstance): string[] {
-  const tree = app.printRoutes({ method: 'POST', commonPrefix: false })
-  const paths: string[] = []
-  const ancestors: string[] = []
-  for (const line of tree.split('\n')) {
-    const node = /^(.*?)[├└]── (.*?) \(POST\)/.exec(line)
-    if (node === null) continue
-    // Each level is four columns deep, and a node's text continues that of its parent.
-    const depth = node[1]!.length / 4
-    ancestors[depth] = (ancestors[depth - 1] ?? '') + node[2]!
-    paths.push(ancestors[depth]!)
-  }
-  return paths
+function unhooked(paths: readonly string[]): string {
+  return (
+    `fastify-allowance does not charge ${paths.join(', ')}: an onRoute hook has taken its hook out of route.onRequest; ` +
+    'let that one add to what is there, route.onRequest = [...[route.onRequest ?? []].flat(), more], or register it before the plugin'
+  )
 }

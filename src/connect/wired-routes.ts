@@ -28,7 +28,7 @@ export function wireRoutes(
 ): WiredRpc[] {
   const chargings = new Map<DescMethod, RpcCharging>()
   const implemented = new Set<DescMethod>()
-  const charge = chargeInterceptor((method) => chargings.get(method)!)
+  const charge = chargeInterceptor((method) => (implemented.has(method) ? chargings.get(method) : undefined))
 
   const problems: string[] = []
   const plan = (method: DescMethod, hasHandler: boolean) => {

@@ -2,9 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { durationFromMs } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts'
-
-/** The `reason` of the ErrorInfo of every rate-limit rejection. */
-export const REASON = 'RATE_LIMITED'
+import { REASON } from './reason.ts'
 
 /** What a rejection says of a denial. Nothing that names the caller. */
 export interface Rejected {

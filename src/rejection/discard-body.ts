@@ -1,48 +1,61 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
-import type { Clock } from '../clock/clock.ts'
+import type { Patience } from './patience.ts'
 
 export type RawRequest = IncomingMessage | Http2ServerRequest
 
-/** How much of a refused request's body is read and thrown away, and for how long. */
-export interface DiscardLimits {
-  /** Bytes. */
-  readonly maxBytes: number
-  readonly timeoutMs: number
+/**
+ * Reads a request's body and throws it away, undecoded. Resolves to whether it ended: false when it is longer than
+ * `maxBytes` (at once, without reading, when it says so), when the patience ends, or when the client left.
+ */
+export async function discardBody(raw: RawRequest, maxBytes: number, patience: Patience): Promise<boolean> {
+  if (bodyHasEnded(raw)) return true
+  if (raw.destroyed || Number(raw.headers['content-length'] ?? 0) > maxBytes) return false
+  return drain(raw, raw, maxBytes, patience, (finish) => finish())
 }
 
 /**
- * Reads a request's body and throws it away, undecoded. Resolves to whether it ended: false when it is longer than
- * `maxBytes` (at once, without reading, when it says so), when it takes longer than `timeoutMs`, or when the client
- * left.
+ * Goes on reading and throwing away up to `maxBytes` after the answer, and then waits without reading: until the body
+ * ends, the client closes its HTTP/1.1 connection or the patience ends.
  */
-export function discardBody(raw: RawRequest, limits: DiscardLimits, clock: Clock): Promise<boolean> {
-  if (raw.readableEnded || hasNoBody(raw)) return Promise.resolve(true)
-  if (raw.destroyed || Number(raw.headers['content-length'] ?? 0) > limits.maxBytes) return Promise.resolve(false)
+export async function linger(raw: IncomingMessage, maxBytes: number, patience: Patience): Promise<void> {
+  // A request that is answered hears nothing of its connection.
+  const { socket } = raw
+  if (!bodyHasEnded(raw) && !socket.destroyed) await drain(raw, socket, maxBytes, patience, () => raw.pause())
+}
 
+function drain(
+  raw: RawRequest,
+  closing: EventEmitter,
+  maxBytes: number,
+  patience: Patience,
+  whenFull: (finish: () => void) => void,
+): Promise<boolean> {
   return new Promise((resolve) => {
-    let left = limits.maxBytes
+    let left = maxBytes
     const onData = (chunk: Buffer) => {
       left -= chunk.length
-      if (left < 0) finish(false)
+      if (left < 0) whenFull(finish)
     }
-    const onEnd = () => finish(true)
-    const onGone = () => finish(raw.readableEnded)
-    const cancel = clock.schedule(clock.now() + BigInt(limits.timeoutMs) * 1_000_000n, onGone)
-    const finish = (ended: boolean) => {
-      cancel()
-      raw.off('data', onData).off('end', onEnd).off('close', onGone).off('aborted', onGone).off('error', onGone)
+    const finish = () => {
+      stopWaiting()
+      raw.off('data', onData).off('end', finish).off('aborted', finish).off('error', finish)
+      closing.off('close', finish)
       // Whatever still comes is nobody's to read; without a listener an error would be thrown.
       raw.on('error', () => {})
       raw.pause()
-      resolve(ended)
+      resolve(raw.readableEnded)
     }
-    raw.on('data', onData).on('end', onEnd).on('close', onGone).on('aborted', onGone).on('error', onGone)
+    const stopWaiting = patience.wait(finish)
+    closing.on('close', finish)
+    raw.on('data', onData).on('end', finish).on('aborted', finish).on('error', finish).resume()
   })
 }
 
-/** Whether the request's headers say that there is no body. */
-function hasNoBody(raw: RawRequest): boolean {
+/** Whether all of the body has been read, or the request's headers say that there is none. */
+export function bodyHasEnded(raw: RawRequest): boolean {
+  if (raw.readableEnded) return true
   if ('stream' in raw) return raw.stream?.endAfterHeaders ?? true
   return raw.headers['transfer-encoding'] === undefined && Number(raw.headers['content-length'] ?? 0) === 0
 }

@@ -1,5 +1,6 @@
 import type { ConnectError } from '@connectrpc/connect'
 import { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'
+import { sendable } from './sendable.ts'
 
 /**
  * Gives an error the properties by which Fastify's default error handler answers it in a plain HTTP route: the status of
@@ -8,6 +9,6 @@ import { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'
 export function asHttpError<T extends ConnectError>(error: T): T & { statusCode: number; headers: object } {
   return Object.assign(error, {
     statusCode: codeToHttpStatus(error.code),
-    headers: Object.fromEntries(error.metadata),
+    headers: Object.fromEntries(sendable(error).metadata),
   })
 }

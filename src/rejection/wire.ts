@@ -4,10 +4,12 @@ import * as connectUnary from './connect-unary.ts'
 import * as grpc from './grpc.ts'
 import * as grpcWeb from './grpc-web.ts'
 import { protocolOf } from './protocol.ts'
+import { sendable } from './sendable.ts'
 import type { WireRejection } from './wire-rejection.ts'
 
 /** Writes an error in the protocol of the request with this content type. */
-export function writeRejection(error: ConnectError, contentType: string | undefined): WireRejection {
+export function writeRejection(thrown: ConnectError, contentType: string | undefined): WireRejection {
+  const error = sendable(thrown)
   switch (protocolOf(contentType)) {
     case 'connect-unary':
       return connectUnary.write(error)

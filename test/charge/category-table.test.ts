@@ -38,9 +38,13 @@ test.v1.ChargedService/Free         free
 test.v1.ChargedService/NotFree      1 request
 test.v1.ChargedService/Undeclared   1 request
 test.v1.MatrixService/Unary         1 request  work: items
+                                               step: by the handler
 test.v1.MatrixService/ServerStream  1 request  work: items
+                                               step: by the handler
 test.v1.MatrixService/ClientStream  1 request  work: items (in each message)
+                                               step: by the handler
 test.v1.MatrixService/Bidi          1 request  work: items (in each message)
+                                               step: by the handler
 test.v1.MatrixService/Undeclared    1 request
 test.v1.MatrixService/Free          free
 test.v1.MatrixService/Step          1 request  step: by the handler

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseChargesOption } from '../../src/charge/charges-option.ts'
+import { parseChargesOption as parse } from '../../src/charge/charges-option.ts'
 import { planRpc } from '../../src/charge/rpc-plan.ts'
 import { AllowanceOptionsError } from '../../src/policy/options-error.ts'
 import { ChargedService } from '../gen/test/v1/charged_pb.ts'
@@ -9,6 +9,42 @@ import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
 import { errorOf } from './error-of.ts'
 
 const { publish, push, undeclared } = ChargedService.method
+
+const parseChargesOption = (option: unknown) => parse(option, ['publish', 'push']).of
+
+t.test('a category that rateLimits does not know is refused, with its path', async (t) => {
+  const option = [
+    { method: publish, charges: [{ category: 'push' }, { category: 'pulbish' }] },
+    { method: push, charges: [{ category: 'other', byHandler: true }] },
+  ]
+  const error = errorOf(() => parseChargesOption(option))
+  t.equal(error.name, 'AllowanceOptionsError')
+  t.equal(
+    error.message,
+    'charges[0].charges[1].category: must be a category of rateLimits (did you mean "publish"?): publish, push, got "pulbish"\n' +
+      'charges[1].charges[0].category: must be a category of rateLimits: publish, push, got "other"',
+  )
+})
+
+t.test('an entry for what is not registered is refused, with its path', async (t) => {
+  const declared = parse(
+    [
+      { method: publish, free: true },
+      { method: push, free: true },
+      { service: ChargedService, free: true },
+      { service: MatrixService, free: true },
+    ],
+    [],
+  )
+  declared.checkRegistered([publish, push, MatrixService.method.unary])
+  const allowed = 'is not registered through app.allowance.connect({ routes }); remove the entry, or register it'
+  const error = errorOf(() => declared.checkRegistered([{ ...publish } as DescMethod]))
+  t.equal(error.name, 'AllowanceOptionsError')
+  t.equal(
+    error.message,
+    `charges[1].method: test.v1.ChargedService/Push ${allowed}\ncharges[3].service: test.v1.MatrixService ${allowed}`,
+  )
+})
 
 t.test('the option says what an RPC costs, and nothing of the others', async (t) => {
   const charges = [

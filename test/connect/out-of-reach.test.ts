@@ -2,6 +2,7 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import { createConnectRouter } from '@connectrpc/connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
 import t from 'tap'
 import allowance, { type AllowanceOptions } from '../../src/index.ts'
 import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
@@ -31,6 +32,79 @@ t.test('case 10: an RPC that would not be charged stops the start, and is named'
       start: async (app) => {
         await app.register(fastifyConnectPlugin, { routes })
         await app.register(allowance, options)
+      },
+    },
+    'before the plugin, called by another function plugin': {
+      start: async (app) => {
+        app.register((child, _options, done) => fastifyConnectPlugin(child, { routes }, done))
+        await app.register(allowance, options)
+      },
+    },
+    'beside the scope of the plugin, called by another function plugin': {
+      start: async (app) => {
+        await app.register(async (scope) => {
+          await scope.register(allowance, options)
+          await scope.register(fastifyConnectPlugin, { ...scope.allowance.connect({ routes }), prefix: '/charged' })
+        })
+        await app.register(async function outer(sibling) {
+          await sibling.register((child, _options, done) => fastifyConnectPlugin(child, { routes }, done))
+        })
+      },
+    },
+    'before the plugin, in the scope of the app itself': {
+      start: async (app) => {
+        // A function of its own, because fastifyPlugin marks the one that it is given.
+        const connect: typeof fastifyConnectPlugin = (scope, options, done) =>
+          fastifyConnectPlugin(scope, options, done)
+        await app.register(fastifyPlugin(connect), { routes })
+        await app.register(allowance, options)
+      },
+    },
+    'before the plugin, below a prefix': {
+      paths: [`/api/v1${pathOf('Unary')}`, `/api${pathOf('Unary')}`],
+      start: async (app) => {
+        await app.register(
+          async (child) => {
+            await child.register(fastifyConnectPlugin, { routes, prefix: '/v1/' })
+          },
+          { prefix: '/api' },
+        )
+        await app.register(async (child) => {
+          await child.register(fastifyConnectPlugin, { routes, prefix: '/api' })
+        })
+        await app.register(allowance, options)
+      },
+    },
+    'without connect(), by handlers that another onRoute hook has wrapped': {
+      start: async (app) => {
+        app.addHook('onRoute', (route) => {
+          const { handler } = route
+          route.handler = function traced(request, reply) {
+            return handler.call(this, request, reply)
+          }
+        })
+        await app.register(allowance, options)
+        await app.register(fastifyConnectPlugin, { routes })
+      },
+    },
+    'whose hook another onRoute hook has overwritten': {
+      start: async (app) => {
+        await app.register(allowance, options)
+        app.addHook('onRoute', (route) => {
+          route.onRequest = async () => {}
+        })
+        await app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))
+      },
+    },
+    'whose hook another onRoute hook has taken away': {
+      start: async (app) => {
+        await app.register(allowance, options)
+        app.addHook('onRoute', (route) => {
+          delete route.onRequest
+        })
+        await app.register(async (child) => {
+          await child.register(fastifyConnectPlugin, app.allowance.connect({ routes }))
+        })
       },
     },
     'in a sibling of the scope of the plugin, before it': {
@@ -136,6 +210,18 @@ t.test('case 10: an RPC that would not be charged stops the start, and is named'
     t.match(failure, 'app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))')
   })
 
+  t.test('what an onRoute hook has to do instead of assigning', async (t) => {
+    const failure = await failureOf(async (app) => {
+      await app.register(allowance, options)
+      app.addHook('onRoute', (route) => {
+        route.onRequest = async () => {}
+      })
+      await app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))
+    })
+    t.match(failure, 'route.onRequest = [...[route.onRequest ?? []].flat(), more]')
+    t.notMatch(failure, pathOf('Free'), 'a free RPC needs no hook')
+  })
+
   t.test('what was wired and never registered, is no RPC', async (t) => {
     t.equal(
       await failureOf(async (app) => {
@@ -156,9 +242,36 @@ t.test('what is no RPC of connect-fastify does not stop the start', async (t) =>
       app.post('/api/users', async () => 'after')
       await app.register(fastifyConnectPlugin, { ...app.allowance.connect({ routes }), prefix: '/rpc' })
     },
-    'connect-fastify without routes': async (app) => {
+    'plain routes like those of RPCs, beside connect-fastify without routes': async (app) => {
+      app.post('/api/save', async () => 'before')
+      app.all('/api/load', async () => 'before')
+      app.all('/api.v1.Service/Method', async () => 'before')
+      await app.register(fastifyConnectPlugin, {})
+      await app.register(fastifyConnectPlugin, { routes: () => {} })
       await app.register(allowance, options)
-      await app.register(fastifyConnectPlugin, app.allowance.connect({}))
+      await app.register(fastifyConnectPlugin, {})
+      await app.register(fastifyConnectPlugin, app.allowance.connect({ routes: () => {} }))
+      await app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))
+      app.all('/api/save/all', async () => 'after')
+    },
+    'a plain route for every content type, with the shape of an RPC': async (app) => {
+      app.addContentTypeParser('*', (_request, _body, done) => done(null))
+      app.all('/some.Service/Method', async () => 'before')
+      await app.register(allowance, options)
+    },
+    'an onRoute hook that adds its own': async (app) => {
+      await app.register(allowance, options)
+      app.addHook('onRoute', (route) => {
+        route.onRequest = [async () => {}, ...[route.onRequest ?? []].flat(), async () => {}]
+      })
+      await app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))
+    },
+    'an onRoute hook from before the plugin that assigns': async (app) => {
+      app.addHook('onRoute', (route) => {
+        route.onRequest = async () => {}
+      })
+      await app.register(allowance, options)
+      await app.register(fastifyConnectPlugin, app.allowance.connect({ routes }))
     },
     'a free RPC in a child': async (app) => {
       await app.register(allowance, options)
@@ -193,7 +306,7 @@ t.test('what is no RPC of connect-fastify does not stop the start', async (t) =>
   }
 })
 
-t.test('the plugin registered twice fails', async (t) => {
+t.test('case 10: the plugin registered twice fails', async (t) => {
   const message = 'fastify-allowance is registered in this scope already: every request would be charged twice'
   t.equal(
     await failureOf(async (app) => {

@@ -135,6 +135,7 @@ t.test('case 10: an RPC is charged once, with all its charges, wherever it is re
       t.same(await chargedFor(app, prefix + pathOf('Unary')), once, prefix)
       t.match(await chargedFor(app, prefix + pathOf('Free')), { status: 200, request: 0, work: 0 }, prefix)
     }
+    t.equal(app.allowance.categoryTable().match(/MatrixService\/Unary /g)?.length, 1, 'in the table once')
   })
 
   t.test('in two places, by options made once', async (t) => {
@@ -209,9 +210,13 @@ t.test('the category table has every RPC, in the order of registration, once the
     app.allowance.categoryTable(),
     [
       'test.v1.MatrixService/Unary         1 request  work: items',
+      '                                               step: by the handler',
       'test.v1.MatrixService/ServerStream  1 request  work: items',
+      '                                               step: by the handler',
       'test.v1.MatrixService/ClientStream  1 request  work: items (in each message)',
+      '                                               step: by the handler',
       'test.v1.MatrixService/Bidi          1 request  work: items (in each message)',
+      '                                               step: by the handler',
       'test.v1.MatrixService/Undeclared    1 request',
       'test.v1.MatrixService/Free          free',
       'test.v1.MatrixService/Step          1 request  step: by the handler',

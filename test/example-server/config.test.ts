@@ -26,6 +26,10 @@ function problemsOf(toml: string): string[] {
   }
 }
 
+/** An override of the caller that has these keys. */
+const override = (caller: string) =>
+  `[[rate_limits.overrides]]\ncaller = { ${caller} }\ncategories = { publish = [] }\n`
+
 const rows: [toml: string, ...problems: RegExp[]][] = [
   ['x = ', /^line 1, column \d+: must be TOML: /],
   [`secret = "${SECRET}`, /^line 1, column \d+: must be TOML: /],
@@ -45,12 +49,12 @@ const rows: [toml: string, ...problems: RegExp[]][] = [
     /^rate_limits\.categories\.publish\.default\[0\]: unknown key "window" \(did you mean "window_seconds"/,
   ],
   [
-    '[[rate_limits.overrides]]\ncaller = { type = "api_key", name = "a" }\ncategories = { publsh = [] }',
+    '[[rate_limits.overrides]]\ncaller = { type = "api_key", name = "a" }\ncategories = { publsh = [] }\n[auth.api_keys]\na = "12345678"',
     /^rate_limits\.overrides\[0\]\.categories\.publsh: is not a declared category \(did you mean "publish"/,
   ],
-  ['auth = 7', /^auth: must be a table, got 7$/],
+  ['auth = 7', /^auth: must be a table, got something else$/],
   ['[auth]\nkeys = 1', /^auth\.keys: unknown key; allowed: api_keys, issuers$/],
-  ['[auth]\napi_keys = ["a"]', /^auth\.api_keys: must be a table of keys by their names, got \["a"\]$/],
+  ['[auth]\napi_keys = ["a"]', /^auth\.api_keys: must be a table of keys by their names, got an array$/],
   [
     '[auth.api_keys]\na = "short"',
     /^auth\.api_keys\.a: must be a key of 8 to 256 visible ASCII characters, got a text of 5 bytes$/,
@@ -61,11 +65,11 @@ const rows: [toml: string, ...problems: RegExp[]][] = [
     '[auth.api_keys]\na = "12345678"\nb = "12345678"',
     /^auth\.api_keys\.b: must be a key of its own, got the one of auth\.api_keys\.a$/,
   ],
-  ['[auth]\nissuers = 7', /^auth\.issuers: must be an array of tables \(\[\[auth\.issuers\]\]\), got 7$/],
-  ['[auth]\nissuers = [7]', /^auth\.issuers\[0\]: must be a table, got 7$/],
+  ['[auth]\nissuers = 7', /^auth\.issuers: must be an array of tables \(\[\[auth\.issuers\]\]\), got something else$/],
+  ['[auth]\nissuers = [7]', /^auth\.issuers\[0\]: must be a table, got something else$/],
   [
     '[[auth.issuers]]\niss = 7\nsecret = "x"',
-    /^auth\.issuers\[0\]\.iss: must be a text, got 7$/,
+    /^auth\.issuers\[0\]\.iss: must be a text, got something else$/,
     /^auth\.issuers\[0\]\.secret: /,
   ],
   ['[[auth.issuers]]\niss = "a"', /^auth\.issuers\[0\]: must have either secret or jwks_file, got neither$/],
@@ -83,24 +87,24 @@ const rows: [toml: string, ...problems: RegExp[]][] = [
   ],
   [
     `[[auth.issuers]]\nsecret = "${SECRET}"\nalg = "none"`,
-    /^auth\.issuers\[0\]\.alg: must be one of HS256, HS384, HS512, got "none"$/,
+    /^auth\.issuers\[0\]\.alg: must be one of HS256, HS384, HS512, got a text of 4 bytes$/,
   ],
   [`[[auth.issuers]]\nsecret = "${SECRET}"\nalg = "RS256"`, /^auth\.issuers\[0\]\.alg: must be one of HS256, /],
   [
     '[[auth.issuers]]\njwks_file = "public.json"\nalg = "HS256"',
-    /^auth\.issuers\[0\]\.alg: must be one of ES256, .*, got "HS256"$/,
+    /^auth\.issuers\[0\]\.alg: must be one of ES256, .*, got a text of 5 bytes$/,
   ],
   [
     '[[auth.issuers]]\njwks_file = "missing.json"',
-    /^auth\.issuers\[0\]\.jwks_file: must be a file .*, got "missing\.json" \(ENOENT\)$/,
+    /^auth\.issuers\[0\]\.jwks_file: must be a file .*, got a text of 12 bytes \(ENOENT\)$/,
   ],
-  ['[[auth.issuers]]\njwks_file = "private.json"', /"private\.json" \(with a secret key\)$/],
-  ['[[auth.issuers]]\njwks_file = "empty.json"', /"empty\.json" \(without keys\)$/],
+  ['[[auth.issuers]]\njwks_file = "private.json"', /jwks_file: .*, got a text of 12 bytes \(with a secret key\)$/],
+  ['[[auth.issuers]]\njwks_file = "empty.json"', /jwks_file: .*, got a text of 10 bytes \(without keys\)$/],
   ['[[auth.issuers]]\njwks_file = "nonsense.json"', /jwks_file: must be a file with a JSON Web Key Set/],
   ['[[auth.issuers]]\njwks_file = "no-json.json"', /jwks_file: must be a file with a JSON Web Key Set/],
   [
     `[[auth.issuers]]\nsecret = "${SECRET}"\naudience = ["a"]`,
-    /^auth\.issuers\[0\]\.audience: must be a text, got \["a"\]$/,
+    /^auth\.issuers\[0\]\.audience: must be a text, got an array$/,
   ],
   [`[[auth.issuers]]\nsecret = "${SECRET}"\naud = "a"`, /^auth\.issuers\[0\]\.aud: unknown key; allowed: iss, /],
   [
@@ -111,6 +115,29 @@ const rows: [toml: string, ...problems: RegExp[]][] = [
     `[[auth.issuers]]\nsecret = "${SECRET}"\n[[auth.issuers]]\niss = ""\nsecret = "${SECRET}"`,
     /^auth\.issuers\[1\]\.iss: must be an issuer of its own/,
   ],
+  [
+    '[rate_limits]\ntrusted_proxies = []\ntrustedProxies = []\nmax_memory_mib = 1\nmaxMemoryMib = 1',
+    /^rate_limits: "trusted_proxies" and "trustedProxies" are one key in two spellings, write only one; "max_memory_mib" and "maxMemoryMib" are one key in two spellings, write only one$/,
+  ],
+  [
+    '[rate_limits.categories.publish]\ndefault = [{ count = 1, window_seconds = 1, windowSeconds = 1 }]',
+    /^rate_limits\.categories\.publish\.default\[0\]: "window_seconds" and "windowSeconds" are one key in two spellings/,
+  ],
+  [
+    `${override('type = "api_key", name = "indxer"')}[auth.api_keys]\nindexer = "12345678"`,
+    /^rate_limits\.overrides\[0\]\.caller\.name: must be the name of a key in auth\.api_keys \(not the key\), got a text of 6 bytes$/,
+  ],
+  [
+    override('type = "api_key", name = "indexer"'),
+    /^rate_limits\.overrides\[0\]\.caller\.name: must be the name of a key/,
+  ],
+  [
+    `${override('type = "jwt", iss = "b", sub = "a"')}[[auth.issuers]]\niss = "a"\nsecret = "${SECRET}"`,
+    /^rate_limits\.overrides\[0\]\.caller\.iss: must be the iss of one of auth\.issuers, got a text of 1 bytes$/,
+  ],
+  [override('type = "jwt", sub = "a"'), /^rate_limits\.overrides\[0\]\.caller\.iss: must be the iss of .*, got none$/],
+  [`${override('type = "jwt", sub = "a"')}[[auth.issuers]]\nsecret = "${SECRET}"`],
+  [override('type = "ip", address = "192.0.2.1"')],
   [
     'nonsense = 1\n[rate_limits]\nenabled = 7\n[auth.api_keys]\na = ""',
     /^nonsense: /,

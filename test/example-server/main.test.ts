@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import { demo } from '../../example-server/demo.ts'
 import { BackendService } from '../../example-server/gen/example/v1/backend_pb.ts'
+import { type ExampleProcess, untilBanner } from '../support/example-process.ts'
 import { answer, SERVICE } from './harness.ts'
 
 const run = promisify(execFile)
@@ -28,39 +29,19 @@ async function outcome(args: string[], env: Record<string, string> = {}) {
   return { code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() }
 }
 
-interface Running {
-  child: ChildProcess
-  /** All that it has printed. */
-  output: () => string
-  http: string
-  h2c: string
-}
-
 /** Starts the server and waits for its banner. */
 async function startMain(
   t: { teardown(run: () => unknown): unknown },
   args: string[] = [],
   env: Record<string, string> = {},
-): Promise<Running> {
+): Promise<ExampleProcess> {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, PORT: '0', ...env }, stdio: 'pipe' })
   t.teardown(() => child.kill('SIGKILL'))
-  let text = ''
-  const banner = new Promise<void>((resolve, reject) => {
-    const read = (chunk: Buffer) => {
-      text += chunk.toString()
-      if (/^Try it\n[\s\S]*\n\n$/m.test(text)) resolve()
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    child.once('exit', (code) => reject(new Error(`exit ${code}: ${text}`)))
-  })
-  await banner
-  const [http, h2c] = text.match(/http:\/\/127\.0\.0\.1:\d+/g)!
-  return { child, output: () => text, http: http!, h2c: h2c! }
+  return untilBanner(child)
 }
 
 t.test('it says where it is, what a call costs, what is admitted, and what to try; all of that is true', async (t) => {
-  const { http, h2c, output } = await startMain(t, ['--config', 'example-server/demo.toml'])
+  const { http, h2c, output, examples } = await startMain(t, ['--config', 'example-server/demo.toml'])
   const text = output()
   for (const category of [
     'publish: envelopes (at least 1)',
@@ -72,9 +53,9 @@ t.test('it says where it is, what a call costs, what is admitted, and what to tr
   for (const { name } of BackendService.methods) t.match(text, new RegExp(`${SERVICE}/${name} +(1 request|free)`))
   t.match(text, /publish +API key: 10 per 60 s; token: 5 per 60 s, 100 per 3600 s; address: 5 per 60 s, 100 per 3600 s/)
   t.match(text, /upload +3 per 60 s\n/)
+  t.match(text, /1\. API key "indexer" +request +everything\n +1\. API key "indexer" +publish +50000 per 60 s\n/)
   t.notMatch(text, demo.apiKey, 'no key of a configuration is printed')
 
-  const examples = [...text.matchAll(/^ {2}((?:curl|while) .*)$/gm)].map(([, line]) => line!)
   t.equal(examples.length, 6)
   const shell = (command: string) => run('bash', ['-c', command], { timeout: 30_000 })
   const [publish, query, asUser, configuration, health, refusal] = examples

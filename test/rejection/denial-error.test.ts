@@ -1,6 +1,7 @@
 import { ConnectError } from '@connectrpc/connect'
 import t from 'tap'
-import { denialError, REASON } from '../../src/rejection/denial-error.ts'
+import { denialError } from '../../src/rejection/denial-error.ts'
+import { REASON } from '../../src/rejection/reason.ts'
 import { writeRejection } from '../../src/rejection/wire.ts'
 import { domain } from '../support/matrix-app.ts'
 import { ofConnectError, ofConnectJson, ofGrpcTrailers, rejectionOf } from '../support/rejection.ts'

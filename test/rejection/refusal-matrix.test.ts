@@ -1,8 +1,12 @@
+import { create, toBinary } from '@bufbuild/protobuf'
 import t from 'tap'
+import { MatrixRequestSchema } from '../gen/test/v1/matrix_pb.ts'
 import { apiKey } from '../support/limiter-of.ts'
-import { listeningMatrixApp } from '../support/matrix-app.ts'
+import { listeningMatrixApp, pathOf } from '../support/matrix-app.ts'
 import { type Kind, type MatrixClient, matrixClients, type Outcome } from '../support/matrix-clients.ts'
-import { rejectionOf } from '../support/rejection.ts'
+import { openSession, send } from '../support/raw-http2.ts'
+import { ofGrpcTrailers, rejectionOf } from '../support/rejection.ts'
+import { envelope, envelopesOf, trailersIn } from '../support/wire.ts'
 
 const limits = { request: '2/3', work: '3/60', step: '1/7' }
 
@@ -90,6 +94,58 @@ for (const http2 of [false, true]) {
           t.equal(left(caller), 1, 'one unit of request')
           t.equal(left(caller, 'work'), 2, 'and one of work')
         })
+      }
+    }
+  })
+}
+
+/**
+ * Connect's servers take no request in the base64 form of gRPC-Web: they answer 415 before they decode it. So a client
+ * that speaks it can be denied in onRequest only, and then must read the rejection in its own form.
+ */
+for (const http2 of [false, true]) {
+  const version = http2 ? 'HTTP/2' : 'HTTP/1.1'
+
+  t.test(`RATE-040, gRPC-Web in base64 over ${version}`, async (t) => {
+    const { app, url, limiter, called, left } = await listeningMatrixApp(t, { http2, limits })
+    const session = http2 ? openSession(t, url) : undefined
+    const ask = async (place: Place | undefined, caller: string, type: string) => {
+      if (place !== undefined) limiter.spend(apiKey(caller), ...place.spent)
+      const headers = { 'x-caller': caller, 'content-type': type, ...place?.headers }
+      const body = envelope(toBinary(MatrixRequestSchema, create(MatrixRequestSchema, { items: ['one'] }))).toString(
+        'base64',
+      )
+      if (session !== undefined) return send(session, pathOf('Unary'), headers, body)
+      const { statusCode, rawPayload } = await app.inject({
+        method: 'POST',
+        url: pathOf('Unary'),
+        headers,
+        payload: body,
+      })
+      return { status: statusCode, body: rawPayload }
+    }
+
+    for (const type of ['application/grpc-web-text', 'application/grpc-web-text+proto']) {
+      for (const place of [undefined, ...places]) {
+        t.test(
+          `${type}, ${place === undefined ? 'admitted' : `with nothing left to be denied ${place.name}`}`,
+          async (t) => {
+            const caller = `${type} ${place?.name}`
+            const { status, body } = await ask(place, caller, type)
+            t.same(called, [], 'no handler runs')
+            if (place?.spent[0] === 'request') {
+              t.equal(status, 200)
+              const [trailers, ...more] = envelopesOf(Buffer.from(body.toString(), 'base64'))
+              t.same(ofGrpcTrailers(trailersIn(trailers!.data)), rejectionOf('request', place.retryDelayMs))
+              t.equal(trailers!.flags, 0x80)
+              t.same(more, [])
+            } else {
+              t.equal(status, 415, 'refused by the server itself')
+              t.equal(left(caller), 1, 'which costs the unit of request, spent before')
+              t.equal(left(caller, 'work'), place?.spent[0] === 'work' ? 0 : 3, 'and nothing more')
+            }
+          },
+        )
       }
     }
   })

@@ -67,7 +67,7 @@ t.test('HTTP/1.1: after a refusal the same connection serves the next request', 
   })
 })
 
-t.test('HTTP/1.1: a body that is too long closes the connection, after the answer', async (t) => {
+t.test('HTTP/1.1: a body that is too long ends the connection, after the answer', async (t) => {
   const bodies = {
     'one byte more, told by content-length alone': [1000, post(1001)],
     'one byte more': [1000, post(1001), 'x'.repeat(1001)],
@@ -78,15 +78,58 @@ t.test('HTTP/1.1: a body that is too long closes the connection, after the answe
   } as const
   for (const [name, [maxDiscardBytes, ...parts]] of Object.entries(bodies)) {
     t.test(name, async (t) => {
-      const { write, response, closed, clock } = await refusing(t, { maxDiscardBytes })
+      const { write, socket, response, clock, app } = await refusing(t, { maxDiscardBytes })
       for (const part of parts) write(part)
       const refusal = await response()
       t.same(errorIn(refusal), denied)
       t.equal(refusal.headers.connection, 'close')
-      t.equal(clock.scheduled, 0, 'no timer is left')
-      await closed
+      socket.end()
+      await clock.idle()
+      t.equal(clock.scheduled, 0, 'no timer is left when the client has closed')
+      await app.close()
     })
   }
+
+  t.test('of a client that does not close, when the time is up', async (t) => {
+    for (const [name, ...parts] of [
+      ['that sends no more', post(2000)],
+      ['that sends more than is read', post(5000), 'x'.repeat(4000)],
+      ['that sends without end', postChunked, chunk(2000), chunk(2000)],
+    ] as const) {
+      const { write, response, closed, clock } = await refusing(t, { maxDiscardBytes: 1000, discardTimeoutMs: 5000 })
+      for (const part of parts) write(part)
+      t.same(errorIn(await response()), denied, name)
+      t.equal(clock.scheduled, 1, `${name}: waited for`)
+      clock.advance(5n * second)
+      await closed
+      t.equal(clock.scheduled, 0, name)
+    }
+  })
+
+  t.test('of a client that does not close, when the body is at its end after all', async (t) => {
+    const { write, response, closed, clock } = await refusing(t, { maxDiscardBytes: 1000 })
+    write(postChunked + chunk(1001))
+    t.same(errorIn(await response()), denied)
+    write(chunk(1000))
+    write(lastChunk)
+    await closed
+    t.equal(clock.scheduled, 0)
+  })
+
+  t.test('and what comes after it is not charged, nor answered', async (t) => {
+    const { write, response, closed, called, left } = await refusing(t, { maxDiscardBytes: 1000 })
+    const other = headOf(pathOf('Unary'), [
+      ['x-caller', 'other'],
+      ['content-type', 'application/json'],
+      ['content-length', ok.length],
+    ])
+    write(postChunked + chunk(1001))
+    t.same(errorIn(await response()), denied)
+    write(lastChunk + other + ok)
+    await closed
+    t.same(called, [])
+    t.equal(left('other'), 1)
+  })
 
   t.test('0 bytes are enough for a request without a body', async (t) => {
     const { write, response } = await refusing(t, { maxDiscardBytes: 0 })
@@ -113,6 +156,7 @@ t.test('HTTP/1.1: an upload that dribbles is answered when its time is up, and c
       const refusal = await response()
       t.same(errorIn(refusal), denied)
       t.equal(refusal.headers.connection, 'close')
+      clock.advance(5n * second)
       await closed
       t.equal(clock.scheduled, 0)
     })
@@ -161,11 +205,12 @@ t.test('HTTP/1.1: an upload that asks first (Expect: 100-continue)', async (t) =
   })
 
   t.test('is refused at once when it is too long', async (t) => {
-    const { write, response, closed } = await refusing(t, { maxDiscardBytes: 1000 })
+    const { write, socket, response, clock } = await refusing(t, { maxDiscardBytes: 1000 })
     write(post(1001, ['expect', '100-continue']))
     t.equal((await response()).status, 100)
     t.same(errorIn(await response()), denied)
-    await closed
+    socket.end()
+    await clock.idle()
   })
 })
 
@@ -192,4 +237,44 @@ t.test('HTTP/1.1: the memory for a body that is thrown away does not grow with i
   }
   t.same(errorIn(await response()), denied)
   t.ok(most < 8 << 20, `${most} bytes held of ${pieces * piece.length}`)
+})
+
+t.test(
+  'HTTP/1.1: a server that closes while a body dribbles, or is not ended, answers at once and closes',
+  async (t) => {
+    for (const [name, parts] of [
+      ['dribbles', [post(500), 'x']],
+      ['is too long', [postChunked, chunk(1001)]],
+    ] as const) {
+      t.test(name, async (t) => {
+        const { write, response, closed, clock, app } = await refusing(t, { maxDiscardBytes: 1000 })
+        for (const part of parts) write(part)
+        const answer = response()
+        await clock.busy()
+        const close = app.close()
+        t.same(errorIn(await answer), denied)
+        await closed
+        await close
+        t.equal(clock.scheduled, 0)
+      })
+    }
+  },
+)
+
+t.test('HTTP/1.1: hooks hear of a refusal whose client closes while the server still reads', async (t) => {
+  const heard: string[] = []
+  const server = await listeningMatrixApp(t, {
+    limits: { request: '1/60' },
+    before: (app) =>
+      app
+        .addHook('onResponse', async (_request, _reply) => void heard.push('response'))
+        .addHook('onRequestAbort', async (_request) => void heard.push('abort')),
+  })
+  server.limiter.spend(caller, 'request', 1)
+  const { write, socket, response } = await openSocket(t, server.port)
+  write(post(5_000_000))
+  await response()
+  socket.destroy()
+  await server.app.close()
+  t.same(heard, ['response'])
 })

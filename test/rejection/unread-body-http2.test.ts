@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ClientHttp2Stream, constants } from 'node:http2'
+import { type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
 import type { ServiceError } from '@grpc/grpc-js'
@@ -11,7 +11,7 @@ import { listeningMatrixApp, pathOf, type Teardown } from '../support/matrix-app
 import { heldBytes } from '../support/process-memory.ts'
 import { openSession, type RawResponse, request, responseTo, send } from '../support/raw-http2.ts'
 import { ofConnectError, ofConnectJson, rejectionOf } from '../support/rejection.ts'
-import { watchedClock } from '../support/watched-clock.ts'
+import { type WatchedClock, watchedClock } from '../support/watched-clock.ts'
 import { envelope } from '../support/wire.ts'
 
 const caller = { type: 'api_key', name: 'writer' } as const
@@ -197,13 +197,52 @@ t.test('case 15: a refused stream ends without waiting for the client to end its
   })
 })
 
-t.test('a server that closes while a body is read answers it first', async (t) => {
+t.test('HTTP/2: a refused stream whose answer the client never takes is closed when the time is up', async (t) => {
+  const server = await listeningMatrixApp(t, {
+    clock: watchedClock(),
+    http2: true,
+    limits: { request: '1/60' },
+    allowance: { discardTimeoutMs: 5000 },
+  })
+  const clock = server.clock as WatchedClock
+  server.limiter.spend(caller, 'request', 1)
+  const session = connect(server.url, { settings: { initialWindowSize: 0 } })
+  t.teardown(() => session.destroy())
+  for (const ended of [true, false]) {
+    const stream = request(session, pathOf('Unary'), { ...headers, ...(!ended && { 'content-length': '2000000' }) })
+    stream.on('error', () => {})
+    if (ended) stream.end('{}')
+    const closed = once(stream, 'close')
+    // The time for the body, unless it has come by then, and the time for the answer.
+    for (let i = 0; i < 2; i++) {
+      await Promise.race([clock.busy(), closed])
+      clock.advance(5n * second)
+    }
+    await closed
+    t.equal(clock.scheduled, 0, ended ? 'a body that ended' : 'one that did not')
+  }
+  await server.app.close()
+})
+
+t.test('HTTP/2: many refused streams of one session that all have more to send read their answers', async (t) => {
+  const { session, clock, app } = await refusing(t, { maxDiscardBytes: 1000 })
+  const streams = Array.from({ length: 90 }, () => {
+    const stream = request(session, pathOf('Unary'), headers)
+    stream.write('x'.repeat(1001))
+    return stream
+  })
+  for (const answer of await Promise.all(streams.map(answerTo))) t.same(answer, denied)
+  t.equal(clock.scheduled, 0)
+  await app.close()
+})
+
+t.test('a server that closes while a body dribbles answers it at once', async (t) => {
   const { session, clock, app } = await refusing(t)
   const stream = request(session, pathOf('Unary'), headers)
+  stream.write('x')
   const answer = answerTo(stream)
   await clock.busy()
   const closed = app.close()
-  stream.end('x')
   t.same(await answer, denied)
   await closed
   if (!session.closed) await once(session, 'close')

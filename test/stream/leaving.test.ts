@@ -65,8 +65,7 @@ const clients: Record<
 /** Where the opening is when its client leaves; the RPCs where it can be there. */
 const places = {
   'while identify works, before the handler': ['Watch', 'Subscribe'],
-  'while the handler works, before it opens a stream': ['Watch', 'Subscribe', 'WatchFree'],
-  'while identify works, as the handler opens a stream': ['WatchFree'],
+  'while the handler works, before it opens a stream': ['Watch', 'Subscribe'],
 } as const
 type Place = keyof typeof places | 'once it is open'
 
@@ -95,17 +94,13 @@ const scene = async (t: Teardown, place: Place, http2: boolean) => {
     t,
     {
       watch: handler,
-      watchFree: handler,
       subscribe: (_messages, context) => handler({} as never, context) as AsyncIterable<{ text: string }>,
     },
     {
       http2,
       allowance: {
         identify: async (request) => {
-          const isFree = request.url === pathOf('WatchFree')
-          await pause(
-            isFree ? 'while identify works, as the handler opens a stream' : 'while identify works, before the handler',
-          )
+          await pause('while identify works, before the handler')
           return callerHeader(request)
         },
       },

@@ -1,6 +1,7 @@
 import { ConnectError } from '@connectrpc/connect'
 import t from 'tap'
 import { allowanceOf, createLimiter, type StreamsOptions } from '../../src/index.ts'
+import { LiveService } from '../gen/test/v1/live_pb.ts'
 import { bareApp } from '../support/charged-for.ts'
 import { headers, liveApp, liveClients, until } from '../support/live-app.ts'
 import { rateLimits } from '../support/matrix-app.ts'
@@ -77,18 +78,22 @@ t.test('a call whose client streams is refused too when its rent is denied late'
   }
 })
 
-t.test('a free RPC works out its caller when it opens a stream', async (t) => {
-  const { url, left } = await liveApp(t, {
+t.test('RATE-011: an RPC that does not declare its rent opens no stream, and says so', async (t) => {
+  const thrown: unknown[] = []
+  const { url, left, clock } = await liveApp(t, {
     async *watchFree({ topics }, context) {
-      await allowanceOf(context).openStream(topics)
-      yield { text: 'open' }
+      await allowanceOf(context)
+        .openStream(topics)
+        .catch((error) => thrown.push(error))
+      yield { text: 'not open' }
     },
   })
   for await (const { text } of liveClients(url, false)[0]!.client.watchFree({ topics: 1 }, { headers })) {
-    t.equal(text, 'open')
+    t.equal(text, 'not open')
   }
-  t.equal(left('stream_rent'), 118)
-  t.equal(left('request'), 60)
+  t.match(thrown, [{ message: /^the handler of test.v1.LiveService\/WatchFree cannot spend category "stream_rent"/ }])
+  t.equal(left('stream_rent'), 120)
+  t.equal(clock.scheduled, 0)
 })
 
 t.test('a unary RPC opens no stream, and says so', async (t) => {
@@ -102,7 +107,7 @@ t.test('a unary RPC opens no stream, and says so', async (t) => {
     },
   })
   await liveClients(url, false)[0]!.client.ping({}, { headers })
-  t.match(thrown, [{ message: 'openStream: a stream can be opened by a streaming RPC only' }])
+  t.match(thrown, [{ message: 'openStream: only a streaming RPC can open a stream' }])
   t.equal(left('stream_rent'), 120)
 })
 
@@ -138,7 +143,10 @@ t.test('a rent, a period and a category of one’s own', async (t) => {
     },
     {
       limits: { hire: '1000/3600' },
-      allowance: { streams: { periodSeconds: 5, rentOf: (topics) => topics * 2, rentCategory: 'hire' } },
+      allowance: {
+        streams: { periodSeconds: 5, rentOf: (topics) => topics * 2, rentCategory: 'hire' },
+        charges: [{ method: LiveService.method.watch, charges: [{ category: 'hire', byHandler: true }] }],
+      },
     },
   )
   const hire = () => 1000 - limiter.remaining({ type: 'api_key', name: 'one caller' }, 'hire')[0]!.units

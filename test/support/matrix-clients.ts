@@ -51,6 +51,9 @@ export const matrixClients = (baseUrl: string, http2: boolean): MatrixClient[] =
   for (const codec of codecs) {
     clients.push(
       ofTransport(named('connect-web Connect', codec), web.createConnectTransport(codec), inBrowsers),
+      ofTransport(named('connect-web Connect GET', codec), web.createConnectTransport({ ...codec, useHttpGet: true }), [
+        'Unary',
+      ]),
       ofTransport(named('connect-web gRPC-Web', codec), web.createGrpcWebTransport(codec), inBrowsers),
     )
   }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 
 export const root = resolve(import.meta.dirname, '../..')
 
-const text = readFileSync(resolve(root, 'README.md'), 'utf8')
+export const text = readFileSync(resolve(root, 'README.md'), 'utf8')
 
 /** The fenced blocks of the README: `file` for those that name one (```ts file=server.ts), in order. */
 export const blocks = [...text.matchAll(/^```(\w+)(?: file=(\S+))?\n(.*?)^```$/gms)].map(

@@ -86,7 +86,7 @@ export const LiveService: GenService<{
     output: typeof LiveResponseSchema;
   },
   /**
-   * Costs no request; its handler works out the caller when it opens a stream.
+   * Cannot open a stream: it declares no rent.
    *
    * @generated from rpc test.v1.LiveService.WatchFree
    */

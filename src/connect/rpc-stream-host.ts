@@ -1,6 +1,6 @@
-import type { ResolvedCaller } from './limiter.ts'
-import type { RequestAllowance } from './request-allowance.ts'
-import type { StreamDenial, StreamHost } from './stream/open-stream.ts'
+import type { ResolvedCaller } from '../limiter.ts'
+import type { RequestAllowance } from '../request-allowance.ts'
+import type { StreamDenial, StreamHost } from '../stream/open-stream.ts'
 
 /** The response of a streaming RPC. */
 export interface StreamResponse {
@@ -10,9 +10,9 @@ export interface StreamResponse {
   fail(error: Error): void
 }
 
-/** The numbers of the categories that streams spend. */
+/** The categories that streams spend, by number. */
 export interface StreamCategories {
-  readonly rent: number
+  readonly rent: { readonly name: string; readonly id: number }
   readonly request: number
 }
 
@@ -40,7 +40,8 @@ export class RpcStreamHost implements StreamHost {
   }
 
   spend(category: 'rent' | 'request', units: number, retryUnits: number): StreamDenial | undefined {
-    const denial = this.#allowance.tryCharge(this.#caller, this.#categories[category], units, retryUnits)
+    const id = category === 'rent' ? this.#categories.rent.id : this.#categories.request
+    const denial = this.#allowance.tryCharge(this.#caller, id, units, retryUnits)
     if (denial === undefined) return undefined
     return { error: this.#allowance.rejectionOf(denial), retryDelayMs: denial.retryDelayMs }
   }

@@ -1,0 +1,5 @@
+export type { ClientClock } from './clock.ts'
+export { type RateLimitInterceptorOptions, rateLimitInterceptor } from './interceptor.ts'
+export { type Rejection, rejectionOf, retryDelayOf } from './rejection.ts'
+export { type ReopeningOptions, reopening } from './reopening.ts'
+export type { RetryOptions, Wait } from './retry-options.ts'
