@@ -8,6 +8,21 @@ import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/optio
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import type { RateLimitsOptions } from './policy/rate-limits.ts'
 import type { Identify, OnDenied } from './request-allowance.ts'
+import { defaultRentOf, type RentOf } from './stream/rent.ts'
+
+/** What an open stream pays, in advance for each period that it is open. */
+export interface StreamsOptions {
+  /** Seconds of a period: a whole number from 1 to 8,640,000 (100 days). Default 60. */
+  periodSeconds?: number | undefined
+  /**
+   * Units of rent for a period, for a number of topics: a whole number from 0 to 2⁵³ − 1, always the same for the same
+   * number. Default: `1 + ceil(topics / 1000)`. What it throws, or a RangeError for another result, is thrown by
+   * `openStream` and `update`.
+   */
+  rentOf?: ((topics: number) => number) | undefined
+  /** The category that rent is spent in; must be declared. Default: `stream_rent`. */
+  rentCategory?: string | undefined
+}
 
 /** Options of the plugin. All are checked when it is registered. */
 export interface AllowanceOptions {
@@ -44,6 +59,9 @@ export interface AllowanceOptions {
    */
   charges?: readonly ChargesOptionEntry[] | undefined
 
+  /** What open streams pay. Default: those of the spec, `1 + ceil(topics / 1000)` units of `stream_rent` for each minute. */
+  streams?: StreamsOptions | undefined
+
   /** Where the time comes from. Default: `systemClock`. Not beside `limiter`, which has its own. */
   clock?: Clock | undefined
 
@@ -73,6 +91,13 @@ const schema = optionsObject({
   identify: z.custom<Identify>(isFunction, { error: mustBe('a function of the request') }).optional(),
   onDenied: z.custom<OnDenied>(isFunction, { error: mustBe('a function of the denial and the request') }).optional(),
   charges: z.unknown().optional(),
+  streams: optionsObject({
+    periodSeconds: wholeNumber(1, 8_640_000).default(60),
+    rentOf: z
+      .custom<RentOf>(isFunction, { error: mustBe('a function of the number of topics') })
+      .default(() => defaultRentOf),
+    rentCategory: z.string({ error: mustBe('the name of a category') }).default('stream_rent'),
+  }).prefault({}),
   clock: clockOption().optional(),
   maxDiscardBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(1024 * 1024),
   discardTimeoutMs: wholeNumber(1, 2 ** 31 - 1).default(10_000),

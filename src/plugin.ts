@@ -1,12 +1,13 @@
-import type { ConnectRouter } from '@connectrpc/connect'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
 import { parseChargesOption } from './charge/charges-option.ts'
-import type { RpcPlan } from './charge/rpc-plan.ts'
+import { isClientStreaming, type RpcPlan } from './charge/rpc-plan.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
+import { endUnread } from './connect/end-unread.ts'
 import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf } from './connect/rpc-charges.ts'
@@ -14,8 +15,10 @@ import { wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
 import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
+import { AllowanceOptionsError } from './policy/options-error.ts'
 import { Patience } from './rejection/patience.ts'
 import { RequestAllowance } from './request-allowance.ts'
+import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
 /** The options of connect-fastify's plugin. */
@@ -71,6 +74,11 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const services = { limiter, identify, onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
+  const streams = {
+    streams: new Streams(limiter.clock, options.streams),
+    rent: { name: options.streams.rentCategory, id: rentCategoryOf(limiter, options.streams.rentCategory) },
+    request: requestCategory,
+  }
   const patience = new Patience(options.discardTimeoutMs, limiter.clock)
   const discard = { maxDiscardBytes: options.maxDiscardBytes, patience }
   const plans: RpcPlan[] = []
@@ -105,7 +113,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
         contextValues: (request: FastifyRequest) =>
           withAllowance(
             connectOptions.contextValues?.(request),
-            new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan),
+            new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan, streams),
           ),
       }
     },
@@ -114,15 +122,28 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
 
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
-    if (rpc === undefined || rpc.plan.free || !rpc.implemented) return
+    if (rpc === undefined) return
+    if (isClientStreaming(rpc.plan.method)) route.preHandler = [endUnread, ...[route.preHandler ?? []].flat()]
+    if (rpc.plan.free || !rpc.implemented) return
     watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, discard))
   })
   app.addHook('onReady', async () => {
     watch.check(app)
     declaredCharges.checkRegistered(plans.map(({ method }) => method))
   })
-  app.addHook('preClose', async () => patience.end())
+  app.addHook('preClose', async () => {
+    streams.streams.close(new ConnectError('the server is closing', Code.Unavailable))
+    patience.end()
+  })
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
+}
+
+function rentCategoryOf(limiter: Limiter, name: string): number {
+  try {
+    return limiter.categoryId(name)
+  } catch (error) {
+    throw new AllowanceOptionsError([{ path: 'options.streams.rentCategory', message: (error as Error).message }])
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Http2ServerRequest } from 'node:http2'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
@@ -7,6 +8,7 @@ import type { RpcPlan } from './charge/rpc-plan.ts'
 import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
+import type { OpenStream } from './stream/open-stream.ts'
 
 /** Who a request is from. Nothing, or a JWT whose claims carry no `sub`: whoever has the client address (RATE-001). */
 export type Identity = Caller | { type: 'jwt'; iss?: string | undefined; sub?: string | undefined } | undefined | null
@@ -29,6 +31,16 @@ export interface Allowance {
    * handler of an RPC that does not declare the category `by_handler`. Nothing is charged then.
    */
   spend(category: string, cost: number): Promise<void>
+
+  /**
+   * Opens a stream that holds `topics` topics (0 … 2⁵³ − 1), and pays its rent for the first period; it pays again for each
+   * period that it is open, and ends with the response at the latest (RATE-030). Only in the handler of a streaming RPC.
+   * @throws ConnectError `resource_exhausted`, when the rent is denied: let it through, and the client reads the
+   * rejection. ConnectError `unavailable`, when the server closes; whatever the request was aborted with, when its
+   * client has gone. RangeError, when `topics` or the rent of it is no such number. Error, in the handler of an RPC that
+   * does not declare the category of the rent `by_handler`. Nothing is charged then.
+   */
+  openStream(topics: number): Promise<OpenStream>
 }
 
 /** What all requests of one plugin share. */
@@ -45,7 +57,7 @@ export class ClientGoneError extends Error {
 }
 
 /** The allowance of one request. */
-export class RequestAllowance implements Allowance {
+export class RequestAllowance implements Omit<Allowance, 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
   #identifying: Promise<ResolvedCaller> | undefined
@@ -79,17 +91,42 @@ export class RequestAllowance implements Allowance {
       if (error !== undefined) throw error
     } catch (error) {
       if (error instanceof ConnectError) throw asHttpError(error)
-      // Connect hides such an error from clients, and tells nobody else.
-      this.#request.log.error({ err: error }, 'spend failed')
+      this.report(error, 'spend failed')
       throw error
     }
   }
 
+  /** Logs an error of a handler's own making: Connect hides it from clients, and tells nobody else. */
+  report(error: unknown, what: string): void {
+    this.#request.log.error({ err: error }, what)
+  }
+
+  /** Whether the client has left. One that does before its handler is called aborts no signal. */
+  get hasGone(): boolean {
+    const { raw } = this.#request
+    if ('stream' in raw) return (raw as unknown as Http2ServerRequest).stream.destroyed
+    return raw.socket.destroyed
+  }
+
   /** Spends in a category by its number. Returns the rejection when it is denied. */
   charge(caller: ResolvedCaller, category: number, cost: number): ConnectError | undefined {
-    const denial = this.#services.limiter.spendIn(caller, category, cost)
-    if (denial === undefined) return undefined
+    const denial = this.tryCharge(caller, category, cost, cost)
+    return denial && this.rejectionOf(denial)
+  }
+
+  /** Spends in a category by its number. The denial tells the retry delay of a spend of `retryCost`. */
+  tryCharge(caller: ResolvedCaller, category: number, cost: number, retryCost: number): Denial | undefined {
+    const { limiter } = this.#services
+    const exact = limiter.spendIn(caller, category, cost)
+    if (exact === undefined) return undefined
+    const isExact = retryCost === cost
+    const denial = isExact ? exact : { ...exact, retryDelayMs: limiter.retryDelay(caller, exact.category, retryCost) }
     this.#tell(denial).catch((error: unknown) => this.#request.log.error({ err: error }, 'onDenied failed'))
+    return denial
+  }
+
+  /** What the client reads of a denial. */
+  rejectionOf(denial: Denial): ConnectError {
     return denialError(denial, this.#services.domain)
   }
 

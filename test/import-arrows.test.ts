@@ -25,12 +25,16 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
       'node:net',
     ],
   },
-  connect: { rooms: ['charge', 'rejection', '.'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify'] },
+  connect: {
+    rooms: ['charge', 'rejection', 'stream', '.'],
+    packages: ['@bufbuild/protobuf', '@connectrpc/connect', 'fastify', 'node:http', 'node:http2'],
+  },
   client: { rooms: ['rejection', 'gen'], packages: ['@connectrpc/connect'] },
+  stream: { rooms: ['clock'], packages: [] },
   gen: { rooms: [], packages: ['@bufbuild/protobuf'] },
   '.': {
-    rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'connect'],
-    packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'zod'],
+    rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'stream', 'connect'],
+    packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'node:http2', 'zod'],
   },
 }
 

@@ -1,16 +1,29 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { checkHandlerSpend } from '../charge/handler-spend.ts'
 import type { RpcPlan } from '../charge/rpc-plan.ts'
 import type { ResolvedCaller } from '../limiter.ts'
 import type { Allowance, RequestAllowance } from '../request-allowance.ts'
+import type { OpenStream } from '../stream/open-stream.ts'
+import type { Streams } from '../stream/streams.ts'
+import { RpcStreamHost, type StreamCategories, type StreamResponse } from './rpc-stream-host.ts'
+
+/** What the streams of a plugin have in common. */
+export interface HandlerStreams extends StreamCategories {
+  readonly streams: Streams
+}
 
 /** What the handler of an RPC can do: the same as its request, but it spends only what its RPC declares `by_handler`. */
 export class HandlerAllowance implements Allowance {
   readonly request: RequestAllowance
   readonly #plan: () => RpcPlan
+  readonly #streams: HandlerStreams
+  #response: StreamResponse | undefined
 
   /** @param plan What the RPC costs; only asked for when the handler spends. */
-  constructor(request: RequestAllowance, plan: () => RpcPlan) {
+  constructor(request: RequestAllowance, plan: () => RpcPlan, streams: HandlerStreams) {
     this.request = request
     this.#plan = plan
+    this.#streams = streams
   }
 
   get caller(): ResolvedCaller | undefined {
@@ -19,5 +32,25 @@ export class HandlerAllowance implements Allowance {
 
   async spend(category: string, cost: number): Promise<void> {
     await this.request.spend(category, cost, this.#plan())
+  }
+
+  /** The handler that is about to run serves a streaming RPC, whose response this is. */
+  serve(response: StreamResponse): void {
+    this.#response = response
+  }
+
+  async openStream(topics: number): Promise<OpenStream> {
+    try {
+      if (this.#response === undefined) throw new Error('openStream: only a streaming RPC can open a stream')
+      checkHandlerSpend(this.#plan(), this.#streams.rent.name)
+      const host = new RpcStreamHost(this.request, await this.request.identify(), this.#response, this.#streams)
+      if (this.request.hasGone) throw new ConnectError('the client has gone', Code.Canceled)
+      return this.#streams.streams.open(topics, host)
+    } catch (error) {
+      if (!(error instanceof ConnectError) && this.#response?.signal.aborted !== true) {
+        this.request.report(error, 'openStream failed')
+      }
+      throw error
+    }
   }
 }

@@ -3,6 +3,7 @@ import type { ConnectRouter, ConnectRouterOptions } from '@connectrpc/connect'
 import { rpcName } from '../charge/rpc-plan.ts'
 import { chargeInterceptor } from './charge-interceptor.ts'
 import type { RpcCharging } from './rpc-charges.ts'
+import { streamInterceptor } from './stream-interceptor.ts'
 
 /** One RPC as it was registered. */
 export interface WiredRpc extends RpcCharging {
@@ -41,7 +42,7 @@ export function wireRoutes(
   // The router takes its own protocols for a service without options only, and such a service has options now.
   const withCharges = (options: Partial<ConnectRouterOptions> = protocolsOf(routerOptions)) => ({
     ...options,
-    interceptors: [charge, ...(options.interceptors ?? routerOptions.interceptors ?? [])],
+    interceptors: [streamInterceptor, charge, ...(options.interceptors ?? routerOptions.interceptors ?? [])],
   })
 
   const wired = {

@@ -1,0 +1,52 @@
+import type { ResolvedCaller } from '../limiter.ts'
+import type { RequestAllowance } from '../request-allowance.ts'
+import type { StreamDenial, StreamHost } from '../stream/open-stream.ts'
+
+/** The response of a streaming RPC. */
+export interface StreamResponse {
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal
+  /** Ends it with an error. */
+  fail(error: Error): void
+}
+
+/** The categories that streams spend, by number. */
+export interface StreamCategories {
+  readonly rent: { readonly name: string; readonly id: number }
+  readonly request: number
+}
+
+/** A streaming RPC, as the stream that it opens sees it. */
+export class RpcStreamHost implements StreamHost {
+  readonly #allowance: RequestAllowance
+  readonly #caller: ResolvedCaller
+  readonly #response: StreamResponse
+  readonly #categories: StreamCategories
+
+  constructor(
+    allowance: RequestAllowance,
+    caller: ResolvedCaller,
+    response: StreamResponse,
+    categories: StreamCategories,
+  ) {
+    this.#allowance = allowance
+    this.#caller = caller
+    this.#response = response
+    this.#categories = categories
+  }
+
+  get signal(): AbortSignal {
+    return this.#response.signal
+  }
+
+  spend(category: 'rent' | 'request', units: number, retryUnits: number): StreamDenial | undefined {
+    const id = category === 'rent' ? this.#categories.rent.id : this.#categories.request
+    const denial = this.#allowance.tryCharge(this.#caller, id, units, retryUnits)
+    if (denial === undefined) return undefined
+    return { error: this.#allowance.rejectionOf(denial), retryDelayMs: denial.retryDelayMs }
+  }
+
+  fail(error: Error): void {
+    this.#response.fail(error)
+  }
+}

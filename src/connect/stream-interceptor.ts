@@ -1,0 +1,16 @@
+import type { Interceptor } from '@connectrpc/connect'
+import { allowanceKey } from './context.ts'
+import { ResponseGuard } from './response-guard.ts'
+
+/**
+ * Lets the handler of a streaming RPC open a stream that pays rent, whose end is that of the response. The first of all
+ * interceptors, so that none can hold back that end.
+ */
+export const streamInterceptor: Interceptor = (next) => async (request) => {
+  const allowance = request.contextValues.get(allowanceKey)
+  if (!request.stream || allowance === undefined) return next(request)
+  const guard = new ResponseGuard()
+  allowance.serve({ signal: request.signal, fail: (error) => guard.fail(error) })
+  const response = await guard.settle(() => next(request))
+  return response.stream ? { ...response, message: guard.messages(response.message) } : response
+}

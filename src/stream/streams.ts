@@ -1,0 +1,44 @@
+import type { Clock } from '../clock/clock.ts'
+import type { OpenStream, StreamHost } from './open-stream.ts'
+import { type RentOf, rentFor } from './rent.ts'
+import { RentQueue } from './rent-queue.ts'
+import { RentedStream, type StreamTerms } from './rented-stream.ts'
+
+/** How streams pay rent. */
+export interface RentTerms {
+  readonly periodSeconds: number
+  readonly rentOf: RentOf
+}
+
+/** All open streams of one plugin. */
+export class Streams {
+  readonly #terms: StreamTerms
+  readonly #queue: RentQueue
+  #closed: Error | undefined
+
+  constructor(clock: Clock, { periodSeconds, rentOf }: RentTerms) {
+    this.#queue = new RentQueue(clock, BigInt(periodSeconds) * 1_000_000_000n)
+    this.#terms = { clock, rentOf, queue: this.#queue }
+  }
+
+  /**
+   * Opens a stream and pays the rent of its first period, in one spend.
+   * @throws the error of the denial, with the delay of that spend; the reason of the host's signal, when the request is
+   * over, and what `close` was given, when it was called: nothing is charged. RangeError when `topics` is no count.
+   */
+  open(topics: number, host: StreamHost): OpenStream {
+    const rent = rentFor(this.#terms.rentOf, topics)
+    if (this.#closed !== undefined) throw this.#closed
+    host.signal.throwIfAborted()
+    const denial = host.spend('rent', rent, rent)
+    if (denial !== undefined) throw denial.error
+    return new RentedStream(this.#terms, host, topics, rent)
+  }
+
+  /** Ends every stream and its response with `reason`. None can be opened any more. */
+  close(reason: Error): void {
+    this.#closed = reason
+    this.#queue.settle()
+    for (let each = this.#queue.first; each !== undefined; each = this.#queue.first) (each as RentedStream).fail(reason)
+  }
+}
