@@ -123,7 +123,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
     if (rpc === undefined) return
-    if (isClientStreaming(rpc.plan.method)) route.preHandler = [endUnread, ...[route.preHandler ?? []].flat()]
+    if (isClientStreaming(rpc.plan.method)) route.preHandler = [endUnread(discard), ...[route.preHandler ?? []].flat()]
     if (rpc.plan.free || !rpc.implemented) return
     watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, discard))
   })

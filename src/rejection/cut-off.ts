@@ -1,54 +1,56 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2'
 import { Socket } from 'node:net'
 import { linger, type RawRequest } from './discard-body.ts'
 import type { Patience } from './patience.ts'
 
 /**
- * Ends an HTTP/2 stream whose answer is written. A stream whose request has not ended would stay open and keep the server
- * from closing; ended in the same moment as its answer, it makes clients lose the answer. So it ends when a ping that
- * was sent after the answer has come back, and at the latest when the patience ends, also for a client that never takes
- * the answer.
+ * Has an HTTP/2 stream end with its response though its request has not ended: it would stay open and keep the server from
+ * closing. Ended in the same moment as the response, it makes clients lose the response; so it ends when a ping sent after
+ * it has come back, and at the latest when the patience ends.
  */
-export function cutOffStream(stream: ServerHttp2Stream, bodyEnded: boolean, patience: Patience): void {
-  if (!bodyEnded) {
+export function cutOffStream(stream: ServerHttp2Stream, patience: Patience): void {
+  stream.once('finish', () => {
+    if (stream.readableEnded) return
     // What has come by then must be read for it to be gone.
-    stream.once('finish', () => roundTrip(stream.session, () => stream.destroyed || stream.resume().close()))
-  }
+    const end = () => stream.destroyed || stream.resume().close()
+    stream.once('close', patience.wait(end))
+    roundTrip(stream.session, end)
+  })
+}
+
+/** Gives up an HTTP/2 stream whose client does not take its answer. */
+export function expireAnswer(stream: ServerHttp2Stream, patience: Patience): void {
+  // Almost every answer is taken by then.
   setImmediate(() => {
-    if (stream.destroyed || (bodyEnded && stream.writableFinished)) return
+    if (stream.destroyed || stream.writableFinished) return
     const stopWaiting = patience.wait(() => stream.resume().close(constants.NGHTTP2_CANCEL))
-    stream.once('close', stopWaiting)
+    stream.once('finish', stopWaiting).once('close', stopWaiting)
   })
 }
 
 const queues = new WeakMap<Http2Session, (() => void)[]>()
 
 /**
- * Calls `then` when the client has read what was sent until now. All streams of a session share its pings, of which Node
- * allows few at a time.
+ * Calls `then` when the client has read what was sent until now; never, if it cannot be asked, as on a session that closes.
+ * All streams of a session share its pings, of which Node allows few at a time.
  */
 function roundTrip(session: Http2Session | undefined, then: () => void): void {
   if (session === undefined || session.destroyed) return
   const queue = queues.get(session)
-  if (queue !== undefined) {
-    // The ping that is under way may have been sent before the answer.
-    queue.push(then)
-    return
-  }
-  queues.set(session, [])
-  const done = () => {
-    const [next, ...others] = queues.get(session) ?? []
+  // The ping that is under way may have been sent before the answer.
+  if (queue !== undefined) return void queue.push(then)
+  const waiting: (() => void)[] = []
+  queues.set(session, waiting)
+  session.ping((error) => {
     queues.delete(session)
+    if (error !== null) return
     then()
-    if (next !== undefined) {
-      roundTrip(session, () => {
-        next()
-        for (const other of others) other()
-      })
-    }
-  }
-  if (!session.ping(done)) setImmediate(done)
+    if (waiting.length === 0) return
+    roundTrip(session, () => {
+      for (const next of waiting) next()
+    })
+  })
 }
 
 const cutOff = new WeakSet<Socket>()
@@ -74,4 +76,22 @@ export function cutOffConnection(raw: IncomingMessage, maxBytes: number, patienc
 /** Whether a request comes after one on its HTTP/1.1 connection with whose answer that ends (RFC 9112, section 9.6). */
 export function isCutOff({ socket }: RawRequest): boolean {
   return cutOff.has(socket)
+}
+
+/**
+ * Has an HTTP/1.1 connection end after a response that ended before its request did, unless the request ends soon: within
+ * `maxBytes` and the patience.
+ */
+export function endConnectionAfter(
+  response: ServerResponse,
+  raw: IncomingMessage,
+  maxBytes: number,
+  patience: Patience,
+): void {
+  const { socket } = raw
+  response.once('finish', async () => {
+    if (raw.complete || !(socket instanceof Socket)) return
+    await linger(raw, maxBytes, patience)
+    if (!raw.complete) socket.destroySoon()
+  })
 }

@@ -1,11 +1,14 @@
 import type { Clock } from '../clock/clock.ts'
 
-/** How long a server waits for clients that it has refused: no longer than `timeoutMs` for each, and not at all once it closes. */
+/** What is left to the clients that are waited for when the server closes, in real ms: time for an answer to be read. */
+const CLOSING_MS = 500
+
+/** How long a server waits for clients that it is done with: no longer than `timeoutMs` for each, and hardly at all once it closes. */
 export class Patience {
   readonly #timeoutNs: bigint
   readonly #clock: Clock
   readonly #waits = new Set<() => void>()
-  #isOver = false
+  #isClosing = false
 
   constructor(timeoutMs: number, clock: Clock) {
     this.#timeoutNs = BigInt(timeoutMs) * 1_000_000n
@@ -14,9 +17,9 @@ export class Patience {
 
   /** Calls `giveUp` when the time is up or the server closes, unless the function that it returns was called before. */
   wait(giveUp: () => void): () => void {
-    if (this.#isOver) {
-      const immediate = setImmediate(giveUp)
-      return () => clearImmediate(immediate)
+    if (this.#isClosing) {
+      const timer = setTimeout(giveUp, CLOSING_MS)
+      return () => clearTimeout(timer)
     }
     const end = () => {
       stop()
@@ -33,7 +36,7 @@ export class Patience {
 
   /** The server closes: gives up whatever is waited for. */
   end(): void {
-    this.#isOver = true
+    this.#isClosing = true
     for (const end of [...this.#waits]) end()
   }
 }

@@ -1,6 +1,6 @@
 import type { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { cutOffConnection, cutOffStream } from './cut-off.ts'
+import { cutOffConnection, cutOffStream, expireAnswer } from './cut-off.ts'
 import { bodyHasEnded, discardBody, type RawRequest } from './discard-body.ts'
 import type { Patience } from './patience.ts'
 import { writeRejection } from './wire.ts'
@@ -42,7 +42,8 @@ export async function sendRejection(
   out.statusCode = wire.status
 
   if ('stream' in raw) {
-    cutOffStream(raw.stream, bodyEnded, options.patience)
+    if (!bodyEnded) cutOffStream(raw.stream, options.patience)
+    expireAnswer(raw.stream, options.patience)
   } else {
     out.setHeader('content-length', Buffer.byteLength(wire.body ?? ''))
     if (!bodyEnded) {
@@ -66,7 +67,7 @@ export async function leaveToFastify(
   const raw = request.raw as RawRequest
   if (await discardUnread(raw, options)) return
   if ('stream' in raw) {
-    cutOffStream(raw.stream, false, options.patience)
+    cutOffStream(raw.stream, options.patience)
   } else {
     reply.header('connection', 'close')
     cutOffConnection(raw, options.maxDiscardBytes, options.patience)
