@@ -72,7 +72,7 @@ export async function createExampleServer(options: ExampleServerOptions = {}): P
   for (const app of [http, h2c]) {
     if (app === http) await addCors(app)
     addPlainAnswers(app)
-    await app.register(allowance, { limiter, identify, domain: DOMAIN })
+    await app.register(allowance, { limiter, identify, domain: DOMAIN, maxDiscardBytes: bounds.requestBytes })
     const interceptors: Interceptor[] = [noteDecoded, reportFaults(app.log), checkBounds]
     await app.register(
       fastifyConnectPlugin,

@@ -66,12 +66,16 @@ export interface AllowanceOptions {
   clock?: Clock | undefined
 
   /**
-   * Bytes of a refused request's body that are read and thrown away before it is answered; what is longer is cut off.
-   * 0 … 2⁵³ − 1. Default 1 MiB.
+   * Bytes of a refused request's body that are read and thrown away before it is answered, so that its connection stays in
+   * use. What is longer is cut off after the answer: the stream on HTTP/2, and on HTTP/1.1 the connection, of which at most
+   * as much again is read until the client has the answer. 0 … 2⁵³ − 1. Default 1 MiB.
    */
   maxDiscardBytes?: number | undefined
 
-  /** Milliseconds that this may take; what takes longer is cut off. 1 … 2³¹ − 1. Default 10,000. */
+  /**
+   * Milliseconds that a refused client is waited for at most, before the answer to send its body and after it to take it. No
+   * longer than the server runs: when it closes, nobody is waited for. 1 … 2³¹ − 1. Default 10,000.
+   */
   discardTimeoutMs?: number | undefined
 }
 

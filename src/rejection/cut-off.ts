@@ -60,6 +60,8 @@ const cutOff = new WeakSet<Socket>()
  */
 export function cutOffConnection(raw: IncomingMessage, maxBytes: number, patience: Patience): void {
   const { socket } = raw
+  // That of `inject` is none.
+  if (!(socket instanceof Socket)) return
   cutOff.add(socket)
   // What Node calls when the answer is written.
   socket.destroySoon = () => {}
