@@ -135,7 +135,7 @@ t.test('a wrong option stops the start with its path, its value and what is allo
 
 t.test('an unknown option is refused by name, with what was probably meant', async (t) => {
   const known =
-    'known keys: domain, rateLimits, limiter, identify, onDenied, charges, clock, maxDiscardBytes, discardTimeoutMs'
+    'known keys: domain, rateLimits, limiter, identify, onDenied, charges, streams, clock, maxDiscardBytes, discardTimeoutMs'
   t.equal(
     await startWith({ domain, rateLimit: small }),
     `options: unknown key "rateLimit" (did you mean "rateLimits"?); ${known}`,
