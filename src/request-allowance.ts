@@ -25,6 +25,12 @@ export interface Allowance {
   readonly caller: ResolvedCaller | undefined
 
   /**
+   * The caller, found out now if it is not known yet, as in a free RPC that shows what is left. Charges nothing.
+   * @throws what the option `identify` throws.
+   */
+  identify(): Promise<ResolvedCaller>
+
+  /**
    * Spends `cost` units of `category`. Resolves when they are admitted.
    * @throws ConnectError `resource_exhausted`, when they are denied: let it through, and the client reads the rejection.
    * RangeError, for a category that is not declared, or a cost that is no whole number from 0 to 2⁵³ − 1. Error, in a
@@ -57,7 +63,7 @@ export class ClientGoneError extends Error {
 }
 
 /** The allowance of one request. */
-export class RequestAllowance implements Omit<Allowance, 'openStream'> {
+export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
   #identifying: Promise<ResolvedCaller> | undefined

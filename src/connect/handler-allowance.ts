@@ -30,6 +30,10 @@ export class HandlerAllowance implements Allowance {
     return this.request.caller
   }
 
+  async identify(): Promise<ResolvedCaller> {
+    return this.request.identify()
+  }
+
   async spend(category: string, cost: number): Promise<void> {
     await this.request.spend(category, cost, this.#plan())
   }

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file example/v1/backend.proto.
  */
 export const file_example_v1_backend: GenFile = /*@__PURE__*/
-  fileDesc("ChhleGFtcGxlL3YxL2JhY2tlbmQucHJvdG8SCmV4YW1wbGUudjEiegoIRW52ZWxvcGUSDQoFdG9waWMYASABKAkSHQoTYXBwbGljYXRpb25fbWVzc2FnZRgCIAEoDEgAEjUKD2lkZW50aXR5X3VwZGF0ZRgDIAEoCzIaLmV4YW1wbGUudjEuSWRlbnRpdHlVcGRhdGVIAEIJCgdwYXlsb2FkIk0KDklkZW50aXR5VXBkYXRlEhAKCGluYm94X2lkGAEgASgJEikKCnNpZ25hdHVyZXMYAiADKAsyFS5leGFtcGxlLnYxLlNpZ25hdHVyZSJyCglTaWduYXR1cmUSKwoFZWNkc2EYASABKAsyGi5leGFtcGxlLnYxLkVjZHNhU2lnbmF0dXJlSAASMAoIZXJjXzY0OTIYAiABKAsyHC5leGFtcGxlLnYxLkVyYzY0OTJTaWduYXR1cmVIAEIGCgRraW5kIjcKDkVjZHNhU2lnbmF0dXJlEhIKCnB1YmxpY19rZXkYASABKAwSEQoJc2lnbmF0dXJlGAIgASgMImAKEEVyYzY0OTJTaWduYXR1cmUSEAoIY2hhaW5faWQYASABKAQSDwoHYWNjb3VudBgCIAEoDBIpCgVvd25lchgDIAEoCzIaLmV4YW1wbGUudjEuRWNkc2FTaWduYXR1cmUiOQoOUHVibGlzaFJlcXVlc3QSJwoJZW52ZWxvcGVzGAEgAygLMhQuZXhhbXBsZS52MS5FbnZlbG9wZSInCg9QdWJsaXNoUmVzcG9uc2USFAoMc2VxdWVuY2VfaWRzGAEgAygEImMKDlN0b3JlZEVudmVsb3BlEhMKC3NlcXVlbmNlX2lkGAEgASgEEhQKDHN0b3JlZF9hdF9tcxgCIAEoBBImCghlbnZlbG9wZRgDIAEoCzIULmV4YW1wbGUudjEuRW52ZWxvcGUiSAoMUXVlcnlSZXF1ZXN0Eg4KBnRvcGljcxgBIAMoCRIZChFhZnRlcl9zZXF1ZW5jZV9pZBgCIAEoBBINCgVsaW1pdBgDIAEoDSI+Cg1RdWVyeVJlc3BvbnNlEi0KCWVudmVsb3BlcxgBIAMoCzIaLmV4YW1wbGUudjEuU3RvcmVkRW52ZWxvcGUiJAoSUXVlcnlOZXdlc3RSZXF1ZXN0Eg4KBnRvcGljcxgBIAMoCSJEChNRdWVyeU5ld2VzdFJlc3BvbnNlEi0KCWVudmVsb3BlcxgBIAMoCzIaLmV4YW1wbGUudjEuU3RvcmVkRW52ZWxvcGUiKQoSR2V0SW5ib3hJZHNSZXF1ZXN0EhMKC2lkZW50aWZpZXJzGAEgAygJIj0KE0dldEluYm94SWRzUmVzcG9uc2USJgoJaW5ib3hfaWRzGAEgAygLMhMuZXhhbXBsZS52MS5JbmJveElkIi8KB0luYm94SWQSEgoKaWRlbnRpZmllchgBIAEoCRIQCghpbmJveF9pZBgCIAEoCSJbCipWZXJpZnlTbWFydENvbnRyYWN0V2FsbGV0U2lnbmF0dXJlc1JlcXVlc3QSLQoIcmVxdWVzdHMYASADKAsyGy5leGFtcGxlLnYxLldhbGxldFNpZ25hdHVyZSJTCg9XYWxsZXRTaWduYXR1cmUSDwoHbWVzc2FnZRgBIAEoDBIvCglzaWduYXR1cmUYAiABKAsyHC5leGFtcGxlLnYxLkVyYzY0OTJTaWduYXR1cmUiWgorVmVyaWZ5U21hcnRDb250cmFjdFdhbGxldFNpZ25hdHVyZXNSZXNwb25zZRIrCgh2ZXJkaWN0cxgBIAMoCzIZLmV4YW1wbGUudjEuV2FsbGV0VmVyZGljdCIuCg1XYWxsZXRWZXJkaWN0Eg0KBXZhbGlkGAEgASgIEg4KBnJlYXNvbhgCIAEoCSJCCg9SZWdpc3RlclJlcXVlc3QSFwoPaW5zdGFsbGF0aW9uX2lkGAEgASgMEhYKDmRlbGl2ZXJ5X3Rva2VuGAIgASgJIhIKEFJlZ2lzdGVyUmVzcG9uc2UiVAoaVXBkYXRlU3Vic2NyaXB0aW9uc1JlcXVlc3QSFwoPaW5zdGFsbGF0aW9uX2lkGAEgASgMEgwKBGFkZHMYAiADKAkSDwoHcmVtb3ZlcxgDIAMoCSItChtVcGRhdGVTdWJzY3JpcHRpb25zUmVzcG9uc2USDgoGdG9waWNzGAEgASgNIikKE0NyZWF0ZVVwbG9hZFJlcXVlc3QSEgoKc2l6ZV9ieXRlcxgBIAEoBCJUChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSEgoKY3JlZGVudGlhbBgCIAEoDBIVCg1leHBpcmVzX2F0X21zGAMgASgEIhkKF0dldENvbmZpZ3VyYXRpb25SZXF1ZXN0InoKGEdldENvbmZpZ3VyYXRpb25SZXNwb25zZRIVCg1tYXhfZW52ZWxvcGVzGAEgASgNEhIKCm1heF90b3BpY3MYAiABKA0SGAoQbWF4X3VwbG9hZF9ieXRlcxgDIAEoBBIZChFyYXRlX2xpbWl0X2RvbWFpbhgEIAEoCTKRCAoOQmFja2VuZFNlcnZpY2US0AEKB1B1Ymxpc2gSGi5leGFtcGxlLnYxLlB1Ymxpc2hSZXF1ZXN0GhsuZXhhbXBsZS52MS5QdWJsaXNoUmVzcG9uc2UiiwHq3RkWCgdwdWJsaXNoEgllbnZlbG9wZXMYAerdGSwKD2lkZW50aXR5X3VwZGF0ZRIZZW52ZWxvcGVzLmlkZW50aXR5X3VwZGF0ZerdGT0KDGNoYWluX3ZlcmlmeRItZW52ZWxvcGVzLmlkZW50aXR5X3VwZGF0ZS5zaWduYXR1cmVzLmVyY182NDkyEkEKBVF1ZXJ5EhguZXhhbXBsZS52MS5RdWVyeVJlcXVlc3QaGS5leGFtcGxlLnYxLlF1ZXJ5UmVzcG9uc2UiA5ACARJTCgtRdWVyeU5ld2VzdBIeLmV4YW1wbGUudjEuUXVlcnlOZXdlc3RSZXF1ZXN0Gh8uZXhhbXBsZS52MS5RdWVyeU5ld2VzdFJlc3BvbnNlIgOQAgESUwoLR2V0SW5ib3hJZHMSHi5leGFtcGxlLnYxLkdldEluYm94SWRzUmVxdWVzdBofLmV4YW1wbGUudjEuR2V0SW5ib3hJZHNSZXNwb25zZSIDkAIBErYBCiNWZXJpZnlTbWFydENvbnRyYWN0V2FsbGV0U2lnbmF0dXJlcxI2LmV4YW1wbGUudjEuVmVyaWZ5U21hcnRDb250cmFjdFdhbGxldFNpZ25hdHVyZXNSZXF1ZXN0GjcuZXhhbXBsZS52MS5WZXJpZnlTbWFydENvbnRyYWN0V2FsbGV0U2lnbmF0dXJlc1Jlc3BvbnNlIh7q3RkaCgxjaGFpbl92ZXJpZnkSCHJlcXVlc3RzGAESRQoIUmVnaXN0ZXISGy5leGFtcGxlLnYxLlJlZ2lzdGVyUmVxdWVzdBocLmV4YW1wbGUudjEuUmVnaXN0ZXJSZXNwb25zZRJ0ChNVcGRhdGVTdWJzY3JpcHRpb25zEiYuZXhhbXBsZS52MS5VcGRhdGVTdWJzY3JpcHRpb25zUmVxdWVzdBonLmV4YW1wbGUudjEuVXBkYXRlU3Vic2NyaXB0aW9uc1Jlc3BvbnNlIgzq3RkICgRwdXNoKAESYQoMQ3JlYXRlVXBsb2FkEh8uZXhhbXBsZS52MS5DcmVhdGVVcGxvYWRSZXF1ZXN0GiAuZXhhbXBsZS52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIO6t0ZCgoGdXBsb2FkKAESZgoQR2V0Q29uZmlndXJhdGlvbhIjLmV4YW1wbGUudjEuR2V0Q29uZmlndXJhdGlvblJlcXVlc3QaJC5leGFtcGxlLnYxLkdldENvbmZpZ3VyYXRpb25SZXNwb25zZSIHkAIB8N0ZAWIGcHJvdG8z", [file_allowance_v1_charge]);
+  fileDesc("ChhleGFtcGxlL3YxL2JhY2tlbmQucHJvdG8SCmV4YW1wbGUudjEiegoIRW52ZWxvcGUSDQoFdG9waWMYASABKAkSHQoTYXBwbGljYXRpb25fbWVzc2FnZRgCIAEoDEgAEjUKD2lkZW50aXR5X3VwZGF0ZRgDIAEoCzIaLmV4YW1wbGUudjEuSWRlbnRpdHlVcGRhdGVIAEIJCgdwYXlsb2FkIk0KDklkZW50aXR5VXBkYXRlEhAKCGluYm94X2lkGAEgASgJEikKCnNpZ25hdHVyZXMYAiADKAsyFS5leGFtcGxlLnYxLlNpZ25hdHVyZSJyCglTaWduYXR1cmUSKwoFZWNkc2EYASABKAsyGi5leGFtcGxlLnYxLkVjZHNhU2lnbmF0dXJlSAASMAoIZXJjXzY0OTIYAiABKAsyHC5leGFtcGxlLnYxLkVyYzY0OTJTaWduYXR1cmVIAEIGCgRraW5kIjcKDkVjZHNhU2lnbmF0dXJlEhIKCnB1YmxpY19rZXkYASABKAwSEQoJc2lnbmF0dXJlGAIgASgMImAKEEVyYzY0OTJTaWduYXR1cmUSEAoIY2hhaW5faWQYASABKAQSDwoHYWNjb3VudBgCIAEoDBIpCgVvd25lchgDIAEoCzIaLmV4YW1wbGUudjEuRWNkc2FTaWduYXR1cmUiOQoOUHVibGlzaFJlcXVlc3QSJwoJZW52ZWxvcGVzGAEgAygLMhQuZXhhbXBsZS52MS5FbnZlbG9wZSInCg9QdWJsaXNoUmVzcG9uc2USFAoMc2VxdWVuY2VfaWRzGAEgAygEImMKDlN0b3JlZEVudmVsb3BlEhMKC3NlcXVlbmNlX2lkGAEgASgEEhQKDHN0b3JlZF9hdF9tcxgCIAEoBBImCghlbnZlbG9wZRgDIAEoCzIULmV4YW1wbGUudjEuRW52ZWxvcGUiSAoMUXVlcnlSZXF1ZXN0Eg4KBnRvcGljcxgBIAMoCRIZChFhZnRlcl9zZXF1ZW5jZV9pZBgCIAEoBBINCgVsaW1pdBgDIAEoDSI+Cg1RdWVyeVJlc3BvbnNlEi0KCWVudmVsb3BlcxgBIAMoCzIaLmV4YW1wbGUudjEuU3RvcmVkRW52ZWxvcGUiJAoSUXVlcnlOZXdlc3RSZXF1ZXN0Eg4KBnRvcGljcxgBIAMoCSJEChNRdWVyeU5ld2VzdFJlc3BvbnNlEi0KCWVudmVsb3BlcxgBIAMoCzIaLmV4YW1wbGUudjEuU3RvcmVkRW52ZWxvcGUiKQoSR2V0SW5ib3hJZHNSZXF1ZXN0EhMKC2lkZW50aWZpZXJzGAEgAygJIj0KE0dldEluYm94SWRzUmVzcG9uc2USJgoJaW5ib3hfaWRzGAEgAygLMhMuZXhhbXBsZS52MS5JbmJveElkIi8KB0luYm94SWQSEgoKaWRlbnRpZmllchgBIAEoCRIQCghpbmJveF9pZBgCIAEoCSJbCipWZXJpZnlTbWFydENvbnRyYWN0V2FsbGV0U2lnbmF0dXJlc1JlcXVlc3QSLQoIcmVxdWVzdHMYASADKAsyGy5leGFtcGxlLnYxLldhbGxldFNpZ25hdHVyZSJTCg9XYWxsZXRTaWduYXR1cmUSDwoHbWVzc2FnZRgBIAEoDBIvCglzaWduYXR1cmUYAiABKAsyHC5leGFtcGxlLnYxLkVyYzY0OTJTaWduYXR1cmUiWgorVmVyaWZ5U21hcnRDb250cmFjdFdhbGxldFNpZ25hdHVyZXNSZXNwb25zZRIrCgh2ZXJkaWN0cxgBIAMoCzIZLmV4YW1wbGUudjEuV2FsbGV0VmVyZGljdCIuCg1XYWxsZXRWZXJkaWN0Eg0KBXZhbGlkGAEgASgIEg4KBnJlYXNvbhgCIAEoCSJCCg9SZWdpc3RlclJlcXVlc3QSFwoPaW5zdGFsbGF0aW9uX2lkGAEgASgMEhYKDmRlbGl2ZXJ5X3Rva2VuGAIgASgJIhIKEFJlZ2lzdGVyUmVzcG9uc2UiVAoaVXBkYXRlU3Vic2NyaXB0aW9uc1JlcXVlc3QSFwoPaW5zdGFsbGF0aW9uX2lkGAEgASgMEgwKBGFkZHMYAiADKAkSDwoHcmVtb3ZlcxgDIAMoCSItChtVcGRhdGVTdWJzY3JpcHRpb25zUmVzcG9uc2USDgoGdG9waWNzGAEgASgNIikKE0NyZWF0ZVVwbG9hZFJlcXVlc3QSEgoKc2l6ZV9ieXRlcxgBIAEoBCJUChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSEgoKY3JlZGVudGlhbBgCIAEoDBIVCg1leHBpcmVzX2F0X21zGAMgASgEIhkKF0dldENvbmZpZ3VyYXRpb25SZXF1ZXN0InoKGEdldENvbmZpZ3VyYXRpb25SZXNwb25zZRIVCg1tYXhfZW52ZWxvcGVzGAEgASgNEhIKCm1heF90b3BpY3MYAiABKA0SGAoQbWF4X3VwbG9hZF9ieXRlcxgDIAEoBBIZChFyYXRlX2xpbWl0X2RvbWFpbhgEIAEoCSIVChNHZXRBbGxvd2FuY2VSZXF1ZXN0ImwKFEdldEFsbG93YW5jZVJlc3BvbnNlEg4KBmNhbGxlchgBIAEoCRIRCglhdXRoX3R5cGUYAiABKAkSMQoKY2F0ZWdvcmllcxgDIAMoCzIdLmV4YW1wbGUudjEuQ2F0ZWdvcnlBbGxvd2FuY2UiUQoRQ2F0ZWdvcnlBbGxvd2FuY2USEAoIY2F0ZWdvcnkYASABKAkSKgoGbGltaXRzGAIgAygLMhouZXhhbXBsZS52MS5MaW1pdEFsbG93YW5jZSJeCg5MaW1pdEFsbG93YW5jZRINCgVjb3VudBgBIAEoBBIWCg53aW5kb3dfc2Vjb25kcxgCIAEoBBIRCglyZW1haW5pbmcYAyABKAQSEgoKZnVsbF9pbl9tcxgEIAEoBCI3CgtUb3BpY0N1cnNvchINCgV0b3BpYxgBIAEoCRIZChFhZnRlcl9zZXF1ZW5jZV9pZBgCIAEoBCJdChBTdWJzY3JpYmVSZXF1ZXN0EhEKCXVwZGF0ZV9pZBgBIAEoBBIlCgRhZGRzGAIgAygLMhcuZXhhbXBsZS52MS5Ub3BpY0N1cnNvchIPCgdyZW1vdmVzGAMgAygJIkEKFlN1YnNjcmliZVN0YXRpY1JlcXVlc3QSJwoGdG9waWNzGAEgAygLMhcuZXhhbXBsZS52MS5Ub3BpY0N1cnNvciKWAQoRU3Vic2NyaWJlUmVzcG9uc2USJgoHc3RhcnRlZBgBIAEoCzITLmV4YW1wbGUudjEuU3RhcnRlZEgAEiYKB2FwcGxpZWQYAiABKAsyEy5leGFtcGxlLnYxLkFwcGxpZWRIABIoCghtZXNzYWdlcxgDIAEoCzIULmV4YW1wbGUudjEuTWVzc2FnZXNIAEIHCgVldmVudCJ0ChdTdWJzY3JpYmVTdGF0aWNSZXNwb25zZRImCgdzdGFydGVkGAEgASgLMhMuZXhhbXBsZS52MS5TdGFydGVkSAASKAoIbWVzc2FnZXMYAiABKAsyFC5leGFtcGxlLnYxLk1lc3NhZ2VzSABCBwoFZXZlbnQiCQoHU3RhcnRlZCJICgdBcHBsaWVkEhEKCXVwZGF0ZV9pZBgBIAEoBBIOCgZ0b3BpY3MYAiABKA0SGgoSdGFyZ2V0X3NlcXVlbmNlX2lkGAMgASgEIjkKCE1lc3NhZ2VzEi0KCWVudmVsb3BlcxgBIAMoCzIaLmV4YW1wbGUudjEuU3RvcmVkRW52ZWxvcGUywAoKDkJhY2tlbmRTZXJ2aWNlEtABCgdQdWJsaXNoEhouZXhhbXBsZS52MS5QdWJsaXNoUmVxdWVzdBobLmV4YW1wbGUudjEuUHVibGlzaFJlc3BvbnNlIosB6t0ZFgoHcHVibGlzaBIJZW52ZWxvcGVzGAHq3RksCg9pZGVudGl0eV91cGRhdGUSGWVudmVsb3Blcy5pZGVudGl0eV91cGRhdGXq3Rk9CgxjaGFpbl92ZXJpZnkSLWVudmVsb3Blcy5pZGVudGl0eV91cGRhdGUuc2lnbmF0dXJlcy5lcmNfNjQ5MhJBCgVRdWVyeRIYLmV4YW1wbGUudjEuUXVlcnlSZXF1ZXN0GhkuZXhhbXBsZS52MS5RdWVyeVJlc3BvbnNlIgOQAgESUwoLUXVlcnlOZXdlc3QSHi5leGFtcGxlLnYxLlF1ZXJ5TmV3ZXN0UmVxdWVzdBofLmV4YW1wbGUudjEuUXVlcnlOZXdlc3RSZXNwb25zZSIDkAIBElMKC0dldEluYm94SWRzEh4uZXhhbXBsZS52MS5HZXRJbmJveElkc1JlcXVlc3QaHy5leGFtcGxlLnYxLkdldEluYm94SWRzUmVzcG9uc2UiA5ACARK2AQojVmVyaWZ5U21hcnRDb250cmFjdFdhbGxldFNpZ25hdHVyZXMSNi5leGFtcGxlLnYxLlZlcmlmeVNtYXJ0Q29udHJhY3RXYWxsZXRTaWduYXR1cmVzUmVxdWVzdBo3LmV4YW1wbGUudjEuVmVyaWZ5U21hcnRDb250cmFjdFdhbGxldFNpZ25hdHVyZXNSZXNwb25zZSIe6t0ZGgoMY2hhaW5fdmVyaWZ5EghyZXF1ZXN0cxgBEkUKCFJlZ2lzdGVyEhsuZXhhbXBsZS52MS5SZWdpc3RlclJlcXVlc3QaHC5leGFtcGxlLnYxLlJlZ2lzdGVyUmVzcG9uc2USdAoTVXBkYXRlU3Vic2NyaXB0aW9ucxImLmV4YW1wbGUudjEuVXBkYXRlU3Vic2NyaXB0aW9uc1JlcXVlc3QaJy5leGFtcGxlLnYxLlVwZGF0ZVN1YnNjcmlwdGlvbnNSZXNwb25zZSIM6t0ZCAoEcHVzaCgBEmEKDENyZWF0ZVVwbG9hZBIfLmV4YW1wbGUudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBogLmV4YW1wbGUudjEuQ3JlYXRlVXBsb2FkUmVzcG9uc2UiDurdGQoKBnVwbG9hZCgBEmYKEEdldENvbmZpZ3VyYXRpb24SIy5leGFtcGxlLnYxLkdldENvbmZpZ3VyYXRpb25SZXF1ZXN0GiQuZXhhbXBsZS52MS5HZXRDb25maWd1cmF0aW9uUmVzcG9uc2UiB5ACAfDdGQESVwoMR2V0QWxsb3dhbmNlEh8uZXhhbXBsZS52MS5HZXRBbGxvd2FuY2VSZXF1ZXN0GiAuZXhhbXBsZS52MS5HZXRBbGxvd2FuY2VSZXNwb25zZSIE8N0ZARJhCglTdWJzY3JpYmUSHC5leGFtcGxlLnYxLlN1YnNjcmliZVJlcXVlc3QaHS5leGFtcGxlLnYxLlN1YnNjcmliZVJlc3BvbnNlIhPq3RkPCgtzdHJlYW1fcmVudCgBKAEwARJxCg9TdWJzY3JpYmVTdGF0aWMSIi5leGFtcGxlLnYxLlN1YnNjcmliZVN0YXRpY1JlcXVlc3QaIy5leGFtcGxlLnYxLlN1YnNjcmliZVN0YXRpY1Jlc3BvbnNlIhPq3RkPCgtzdHJlYW1fcmVudCgBMAFiBnByb3RvMw", [file_allowance_v1_charge]);
 
 /**
  * What is published to a topic.
@@ -670,6 +670,328 @@ export const GetConfigurationResponseSchema: GenMessage<GetConfigurationResponse
   messageDesc(file_example_v1_backend, 26);
 
 /**
+ * @generated from message example.v1.GetAllowanceRequest
+ */
+export type GetAllowanceRequest = Message<"example.v1.GetAllowanceRequest"> & {
+};
+
+/**
+ * Describes the message example.v1.GetAllowanceRequest.
+ * Use `create(GetAllowanceRequestSchema)` to create a new message.
+ */
+export const GetAllowanceRequestSchema: GenMessage<GetAllowanceRequest> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 27);
+
+/**
+ * @generated from message example.v1.GetAllowanceResponse
+ */
+export type GetAllowanceResponse = Message<"example.v1.GetAllowanceResponse"> & {
+  /**
+   * Who the request is charged to, in words for this caller alone.
+   *
+   * @generated from field: string caller = 1;
+   */
+  caller: string;
+
+  /**
+   * `api_key`, `jwt` or `ip`.
+   *
+   * @generated from field: string auth_type = 2;
+   */
+  authType: string;
+
+  /**
+   * Every category of the server.
+   *
+   * @generated from field: repeated example.v1.CategoryAllowance categories = 3;
+   */
+  categories: CategoryAllowance[];
+};
+
+/**
+ * Describes the message example.v1.GetAllowanceResponse.
+ * Use `create(GetAllowanceResponseSchema)` to create a new message.
+ */
+export const GetAllowanceResponseSchema: GenMessage<GetAllowanceResponse> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 28);
+
+/**
+ * @generated from message example.v1.CategoryAllowance
+ */
+export type CategoryAllowance = Message<"example.v1.CategoryAllowance"> & {
+  /**
+   * @generated from field: string category = 1;
+   */
+  category: string;
+
+  /**
+   * One for each limit. None: everything is admitted.
+   *
+   * @generated from field: repeated example.v1.LimitAllowance limits = 2;
+   */
+  limits: LimitAllowance[];
+};
+
+/**
+ * Describes the message example.v1.CategoryAllowance.
+ * Use `create(CategoryAllowanceSchema)` to create a new message.
+ */
+export const CategoryAllowanceSchema: GenMessage<CategoryAllowance> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 29);
+
+/**
+ * @generated from message example.v1.LimitAllowance
+ */
+export type LimitAllowance = Message<"example.v1.LimitAllowance"> & {
+  /**
+   * @generated from field: uint64 count = 1;
+   */
+  count: bigint;
+
+  /**
+   * @generated from field: uint64 window_seconds = 2;
+   */
+  windowSeconds: bigint;
+
+  /**
+   * Whole units that would be admitted now, 0 to `count`.
+   *
+   * @generated from field: uint64 remaining = 3;
+   */
+  remaining: bigint;
+
+  /**
+   * Milliseconds until `remaining` is `count` again, if nothing is spent until then.
+   *
+   * @generated from field: uint64 full_in_ms = 4;
+   */
+  fullInMs: bigint;
+};
+
+/**
+ * Describes the message example.v1.LimitAllowance.
+ * Use `create(LimitAllowanceSchema)` to create a new message.
+ */
+export const LimitAllowanceSchema: GenMessage<LimitAllowance> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 30);
+
+/**
+ * A topic, and from where to deliver it.
+ *
+ * @generated from message example.v1.TopicCursor
+ */
+export type TopicCursor = Message<"example.v1.TopicCursor"> & {
+  /**
+   * 1 to 256 bytes.
+   *
+   * @generated from field: string topic = 1;
+   */
+  topic: string;
+
+  /**
+   * Only envelopes with a greater sequence_id are delivered: that of the last one received, or 0 for all.
+   *
+   * @generated from field: uint64 after_sequence_id = 2;
+   */
+  afterSequenceId: bigint;
+};
+
+/**
+ * Describes the message example.v1.TopicCursor.
+ * Use `create(TopicCursorSchema)` to create a new message.
+ */
+export const TopicCursorSchema: GenMessage<TopicCursor> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 31);
+
+/**
+ * @generated from message example.v1.SubscribeRequest
+ */
+export type SubscribeRequest = Message<"example.v1.SubscribeRequest"> & {
+  /**
+   * Comes back with `Applied`.
+   *
+   * @generated from field: uint64 update_id = 1;
+   */
+  updateId: bigint;
+
+  /**
+   * Topics to register, 0 to 10000; the cursor of one that is registered already is ignored. At most 10000 are held.
+   *
+   * @generated from field: repeated example.v1.TopicCursor adds = 2;
+   */
+  adds: TopicCursor[];
+
+  /**
+   * Topics to give up, 0 to 10000. Done before `adds`.
+   *
+   * @generated from field: repeated string removes = 3;
+   */
+  removes: string[];
+};
+
+/**
+ * Describes the message example.v1.SubscribeRequest.
+ * Use `create(SubscribeRequestSchema)` to create a new message.
+ */
+export const SubscribeRequestSchema: GenMessage<SubscribeRequest> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 32);
+
+/**
+ * @generated from message example.v1.SubscribeStaticRequest
+ */
+export type SubscribeStaticRequest = Message<"example.v1.SubscribeStaticRequest"> & {
+  /**
+   * 0 to 10000, each once.
+   *
+   * @generated from field: repeated example.v1.TopicCursor topics = 1;
+   */
+  topics: TopicCursor[];
+};
+
+/**
+ * Describes the message example.v1.SubscribeStaticRequest.
+ * Use `create(SubscribeStaticRequestSchema)` to create a new message.
+ */
+export const SubscribeStaticRequestSchema: GenMessage<SubscribeStaticRequest> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 33);
+
+/**
+ * @generated from message example.v1.SubscribeResponse
+ */
+export type SubscribeResponse = Message<"example.v1.SubscribeResponse"> & {
+  /**
+   * @generated from oneof example.v1.SubscribeResponse.event
+   */
+  event: {
+    /**
+     * The first message of every stream: its rent is paid.
+     *
+     * @generated from field: example.v1.Started started = 1;
+     */
+    value: Started;
+    case: "started";
+  } | {
+    /**
+     * An update is paid for and in force.
+     *
+     * @generated from field: example.v1.Applied applied = 2;
+     */
+    value: Applied;
+    case: "applied";
+  } | {
+    /**
+     * Envelopes, history or live.
+     *
+     * @generated from field: example.v1.Messages messages = 3;
+     */
+    value: Messages;
+    case: "messages";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message example.v1.SubscribeResponse.
+ * Use `create(SubscribeResponseSchema)` to create a new message.
+ */
+export const SubscribeResponseSchema: GenMessage<SubscribeResponse> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 34);
+
+/**
+ * @generated from message example.v1.SubscribeStaticResponse
+ */
+export type SubscribeStaticResponse = Message<"example.v1.SubscribeStaticResponse"> & {
+  /**
+   * @generated from oneof example.v1.SubscribeStaticResponse.event
+   */
+  event: {
+    /**
+     * The first message of every stream: its rent is paid.
+     *
+     * @generated from field: example.v1.Started started = 1;
+     */
+    value: Started;
+    case: "started";
+  } | {
+    /**
+     * Envelopes, history or live.
+     *
+     * @generated from field: example.v1.Messages messages = 2;
+     */
+    value: Messages;
+    case: "messages";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message example.v1.SubscribeStaticResponse.
+ * Use `create(SubscribeStaticResponseSchema)` to create a new message.
+ */
+export const SubscribeStaticResponseSchema: GenMessage<SubscribeStaticResponse> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 35);
+
+/**
+ * @generated from message example.v1.Started
+ */
+export type Started = Message<"example.v1.Started"> & {
+};
+
+/**
+ * Describes the message example.v1.Started.
+ * Use `create(StartedSchema)` to create a new message.
+ */
+export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 36);
+
+/**
+ * @generated from message example.v1.Applied
+ */
+export type Applied = Message<"example.v1.Applied"> & {
+  /**
+   * @generated from field: uint64 update_id = 1;
+   */
+  updateId: bigint;
+
+  /**
+   * Topics that the stream holds now.
+   *
+   * @generated from field: uint32 topics = 2;
+   */
+  topics: number;
+
+  /**
+   * The greatest sequence_id that the topics newly registered had when they were; once it, or all of them up to it, is
+   * delivered they have caught up. 0: the update registered nothing, or nothing is stored.
+   *
+   * @generated from field: uint64 target_sequence_id = 3;
+   */
+  targetSequenceId: bigint;
+};
+
+/**
+ * Describes the message example.v1.Applied.
+ * Use `create(AppliedSchema)` to create a new message.
+ */
+export const AppliedSchema: GenMessage<Applied> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 37);
+
+/**
+ * @generated from message example.v1.Messages
+ */
+export type Messages = Message<"example.v1.Messages"> & {
+  /**
+   * @generated from field: repeated example.v1.StoredEnvelope envelopes = 1;
+   */
+  envelopes: StoredEnvelope[];
+};
+
+/**
+ * Describes the message example.v1.Messages.
+ * Use `create(MessagesSchema)` to create a new message.
+ */
+export const MessagesSchema: GenMessage<Messages> = /*@__PURE__*/
+  messageDesc(file_example_v1_backend, 38);
+
+/**
  * A store of envelopes by topic, with what such a backend needs around it.
  *
  * @generated from service example.v1.BackendService
@@ -769,6 +1091,42 @@ export const BackendService: GenService<{
     methodKind: "unary";
     input: typeof GetConfigurationRequestSchema;
     output: typeof GetConfigurationResponseSchema;
+  },
+  /**
+   * Says what is left to the caller, and who the server takes it for. Free: it charges nothing.
+   *
+   * @generated from rpc example.v1.BackendService.GetAllowance
+   */
+  getAllowance: {
+    methodKind: "unary";
+    input: typeof GetAllowanceRequestSchema;
+    output: typeof GetAllowanceResponseSchema;
+  },
+  /**
+   * Delivers the envelopes of the topics that the client registers, while it registers more or fewer: history above its
+   * cursors first, then each new envelope as it is published, every one once and in the order of their sequence ids within
+   * a topic.
+   *
+   * Pays `stream_rent` for the topics that it holds, in advance for each minute; 1 `request` for each update that registers
+   * a topic; and 1 `request` for each read of the store to catch up. Live delivery is free.
+   *
+   * @generated from rpc example.v1.BackendService.Subscribe
+   */
+  subscribe: {
+    methodKind: "bidi_streaming";
+    input: typeof SubscribeRequestSchema;
+    output: typeof SubscribeResponseSchema;
+  },
+  /**
+   * The same for topics that do not change, for clients that cannot stream, as browsers. Ends with the rejection when its
+   * rent is denied.
+   *
+   * @generated from rpc example.v1.BackendService.SubscribeStatic
+   */
+  subscribeStatic: {
+    methodKind: "server_streaming";
+    input: typeof SubscribeStaticRequestSchema;
+    output: typeof SubscribeStaticResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_example_v1_backend, 0);
