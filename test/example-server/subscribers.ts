@@ -103,19 +103,16 @@ type GrpcJsCall = {
   write(message: object): boolean
   end(): void
   cancel(): void
-  pause(): void
-  resume(): void
 }
 
-/** A client that does not take what it does not read. */
-export const grpcJsSubscriber = (t: Test, url: string) => {
+const grpcJsSubscriber = (t: Test, url: string) => {
   const options = { includeDirs: ['proto'], longs: Number, oneofs: true, defaults: true }
   const { example } = loadPackageDefinition(loadSync('example/v1/backend.proto', options)) as never as {
     example: { v1: { BackendService: new (...args: unknown[]) => { Subscribe(): GrpcJsCall; close(): void } } }
   }
   const stub = new example.v1.BackendService(new URL(url).host, credentials.createInsecure())
   t.teardown(() => stub.close())
-  return (): BidiSubscriber & { pause(): void; resume(): void } => {
+  return (): BidiSubscriber => {
     const call = stub.Subscribe()
     const received: string[] = []
     call.on('data', (message: { event: string }) => {
@@ -131,8 +128,6 @@ export const grpcJsSubscriber = (t: Test, url: string) => {
       outcome,
       has: hasOf(received, outcome),
       leave: () => call.cancel(),
-      pause: () => call.pause(),
-      resume: () => call.resume(),
       update: ({ id = 0, adds = {}, removes = [] }) =>
         void call.write({
           updateId: id,
