@@ -81,7 +81,7 @@ function inWords(caller: Caller): string {
   return caller.type === 'jwt' ? `a user of ${JSON.stringify(caller.iss ?? '')}` : 'an address'
 }
 
-function examples({ http, limiter, demoKey, config }: BannerOptions): string {
+function examples({ http, h2c, limiter, demoKey, config }: BannerOptions): string {
   const token = `$(npm run -s token -- ${config === undefined ? '' : `--config ${JSON.stringify(config)} `}--sub alice)`
   const call = (rpc: string, body: string, rest = '') =>
     `curl -sS ${rest}--json '${body}' ${http}/${BackendService.typeName}/${rpc}`
@@ -97,6 +97,8 @@ function examples({ http, limiter, demoKey, config }: BannerOptions): string {
     '# read it, charged to your address; or as a user, with a token',
     call('Query', '{"topics":["greetings"]}'),
     call('Query', '{"topics":["greetings"]}', `-H "Authorization: Bearer ${token}" `),
+    '# the same over gRPC',
+    `npx buf curl --protocol grpc --http2-prior-knowledge --schema proto -d '{"topics":["greetings"]}' ${h2c}/${BackendService.typeName}/Query`,
     '# free',
     call('GetConfiguration', '{}'),
     call('GetAllowance', '{}'),

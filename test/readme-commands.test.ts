@@ -41,16 +41,17 @@ for (const command of [start!, startDemo!]) {
     const { http, examples, output } = await untilBanner(child)
     t.ok(output().includes(command === start ? 'the defaults' : 'example-server/demo.toml'), 'it says which limits')
 
-    t.equal(examples.length, 8, 'commands to try')
+    t.equal(examples.length, 9, 'commands to try')
     const answers: string[] = []
     for (const example of examples) {
       const answer = await run('bash', ['-c', `${leaveSoon(example)} || true`], inRoot)
       answers.push(answer.stdout)
     }
-    const [publish, query, asUser, configuration, allowance, health, watch, uploads] = answers
+    const [publish, query, asUser, overGrpc, configuration, allowance, health, watch, uploads] = answers
     t.match(JSON.parse(publish!), { sequenceIds: ['1'] })
     t.match(JSON.parse(query!), { envelopes: [{ envelope: { topic: 'greetings' } }] })
     t.match(JSON.parse(asUser!), { envelopes: [{ sequenceId: '1' }] })
+    t.match(JSON.parse(overGrpc!), { envelopes: [{ sequenceId: '1' }] })
     t.match(JSON.parse(configuration!), { rateLimitDomain: 'xmtp.org' })
     t.match(JSON.parse(allowance!), { caller: 'address 127.0.0.1', authType: 'ip' })
     t.match(JSON.parse(health!), { status: 'SERVING' })

@@ -57,12 +57,13 @@ t.test('it says where it is, what a call costs, what is admitted, and what to tr
   t.match(text, /1\. API key "indexer" +request +everything\n +1\. API key "indexer" +publish +50000 per 60 s\n/)
   t.notMatch(text, demo.apiKey, 'no key of a configuration is printed')
 
-  t.equal(examples.length, 8)
+  t.equal(examples.length, 9)
   const shell = (command: string) => run('bash', ['-c', command], { timeout: 30_000 })
-  const [publish, query, asUser, configuration, allowance, health, watch, refusal] = examples
+  const [publish, query, asUser, overGrpc, configuration, allowance, health, watch, refusal] = examples
   t.match(JSON.parse((await shell(publish!)).stdout), { sequenceIds: ['1'] })
   t.match(JSON.parse((await shell(query!)).stdout), { envelopes: [{ envelope: { topic: 'greetings' } }] })
   t.match(JSON.parse((await shell(asUser!)).stdout), { envelopes: [{ sequenceId: '1' }] })
+  t.match(JSON.parse((await shell(overGrpc!)).stdout), { envelopes: [{ sequenceId: '1' }] })
   t.match(JSON.parse((await shell(configuration!)).stdout), { rateLimitDomain: 'xmtp.org' })
   t.match(JSON.parse((await shell(allowance!)).stdout), { caller: 'address 127.0.0.1', authType: 'ip' })
   t.match(JSON.parse((await shell(health!)).stdout), { status: 'SERVING' })

@@ -24,7 +24,7 @@ export async function untilBanner(child: ChildProcess): Promise<ExampleProcess> 
     child.once('exit', (code) => reject(new Error(`exit ${code}: ${text}`)))
   })
   const [http, h2c] = text.match(/http:\/\/127\.0\.0\.1:\d+/g)!
-  const examples = [...text.matchAll(/^ {2}((?:curl|while|printf) .*)$/gm)].map(([, line]) => line!)
+  const examples = [...text.matchAll(/^ {2}((?:curl|while|printf|npx) .*)$/gm)].map(([, line]) => line!)
   return { child, output: () => text, http: http!, h2c: h2c!, examples }
 }
 
