@@ -5,16 +5,16 @@ import fastify, { type FastifyInstance } from 'fastify'
 import allowance, { createLimiter, type Limiter } from '../src/index.ts'
 import { type AuthConfig, createIdentify } from './auth/identify.ts'
 import { bounds, checkBounds } from './bounds.ts'
-import { demoAuth } from './demo.ts'
+import { demo, demoAuth } from './demo.ts'
+import { DOMAIN } from './domain.ts'
 import { reportFaults } from './faults.ts'
 import { type LogStream, loggerOptions } from './logging.ts'
+import type { Page } from './page-files.ts'
+import { addPage } from './page-route.ts'
 import { addPlainAnswers, answerClientError, answerFrameworkError } from './plain-answers.ts'
 import { createRoutes } from './services/routes.ts'
 import { Store } from './store.ts'
 import { noteDecoded } from './undecodable.ts'
-
-/** The `domain` of the ErrorInfo in rate-limit rejections (RATE-040). */
-export const DOMAIN = 'xmtp.org'
 
 /** Options of `createExampleServer`; each may be left out. */
 export interface ExampleServerOptions {
@@ -24,6 +24,8 @@ export interface ExampleServerOptions {
   limiter?: Limiter
   /** A SQLite file. Default: in memory. */
   database?: string
+  /** The page at `/` of the HTTP/1.1 listener, from `buildPage()`. Default: none. */
+  page?: Page
   /** Where log lines go. Default: standard output; false: nowhere. */
   log?: LogStream | false
 }
@@ -55,7 +57,7 @@ export interface ExampleServer {
  * @throws {StartProblem} when the database cannot be opened.
  */
 export async function createExampleServer(options: ExampleServerOptions = {}): Promise<ExampleServer> {
-  const { auth = demoAuth, limiter = createLimiter(), database, log } = options
+  const { auth = demoAuth, limiter = createLimiter(), database, page, log } = options
   const store = new Store(database)
   const settings = {
     logger: log === false ? false : loggerOptions(log),
@@ -79,6 +81,8 @@ export async function createExampleServer(options: ExampleServerOptions = {}): P
       app.allowance.connect({ routes, interceptors, readMaxBytes: bounds.requestBytes }),
     )
   }
+  const knowsDemoKey = auth.apiKeys.get(demo.apiKeyName) === demo.apiKey
+  if (page !== undefined) addPage(http, page, knowsDemoKey ? demo.apiKey : undefined)
   await Promise.all([http.ready(), h2c.ready()])
   return {
     http,
