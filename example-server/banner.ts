@@ -1,4 +1,5 @@
 import type { Caller, Limiter } from '../src/index.ts'
+import { CATEGORIES } from './categories.ts'
 import type { OwnLimits } from './config-overrides.ts'
 import { BackendService } from './gen/example/v1/backend_pb.ts'
 
@@ -18,9 +19,6 @@ export interface BannerOptions {
   /** Where envelopes are kept. */
   database?: string
 }
-
-/** The categories that the example's RPCs charge. */
-const CATEGORIES = ['request', 'publish', 'identity_update', 'chain_verify', 'push', 'upload']
 
 // Nobody: an address for documentation, and names that no configuration needs to name.
 const SAMPLES: readonly Caller[] = [
@@ -101,8 +99,10 @@ function examples({ http, limiter, demoKey, config }: BannerOptions): string {
     call('Query', '{"topics":["greetings"]}', `-H "Authorization: Bearer ${token}" `),
     '# free',
     call('GetConfiguration', '{}'),
+    call('GetAllowance', '{}'),
     `curl -sS --json '{}' ${http}/grpc.health.v1.Health/Check`,
   ]
+  lines.push('# a stream: what there is, and then whatever is published, until Ctrl-C', watch(http))
   if (refusesSoon(limiter)) {
     lines.push(
       '# again and again, until it is refused',
@@ -110,6 +110,14 @@ function examples({ http, limiter, demoKey, config }: BannerOptions): string {
     )
   }
   return lines.join('\n')
+}
+
+/** Connect streams in JSON: each message comes after a byte of flags and its length in four. */
+function watch(http: string): string {
+  const message = '{"topics":[{"topic":"greetings"}]}'
+  const request = `\\0\\0\\0\\${message.length.toString(8)}${message}`
+  const url = `${http}/${BackendService.typeName}/SubscribeStatic`
+  return `printf '\\0${request}' | curl -sSN --output - -H 'Content-Type: application/connect+json' --data-binary @- ${url}`
 }
 
 /** Whether an address that uploads as fast as curl can is refused before long. */

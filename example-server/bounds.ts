@@ -8,6 +8,9 @@ import {
   QueryNewestRequestSchema,
   QueryRequestSchema,
   RegisterRequestSchema,
+  SubscribeRequestSchema,
+  SubscribeStaticRequestSchema,
+  type TopicCursor,
   UpdateSubscriptionsRequestSchema,
   VerifySmartContractWalletSignaturesRequestSchema,
 } from './gen/example/v1/backend_pb.ts'
@@ -28,6 +31,12 @@ export const bounds = {
   deliveryTokenBytes: 4096,
   installationIdBytes: [16, 64],
   topicsPerInstallation: 10_000,
+  /** Topics that a stream holds, and that one update of it adds or removes. */
+  heldTopics: 10_000,
+  /** Envelopes of one message of a stream, unless a single one is longer. */
+  messagesBytes: 1_048_576,
+  /** What waits for a client that does not read its stream; more is read from the store when it does. Holds any one request of Publish. */
+  waitingBytes: 8_388_608,
   uploadBytes: 26_214_400,
   /** The whole request message; a longer one is not read (Connect answers resource_exhausted, without details). */
   requestBytes: 4_194_304,
@@ -81,11 +90,38 @@ check(
 )
 check(CreateUploadRequestSchema, ({ sizeBytes }) => range('size_bytes', sizeBytes, 1, bounds.uploadBytes))
 
-/** Refuses a unary request that is not well-formed, as `invalid_argument`. */
+check(
+  SubscribeRequestSchema,
+  ({ adds, removes }) =>
+    entries('adds', adds, 0, bounds.heldTopics) ??
+    entries('removes', removes, 0, bounds.heldTopics) ??
+    first(adds, cursor('adds')) ??
+    first(removes, (removed, i) => name(`removes[${i}]`, removed)),
+)
+check(
+  SubscribeStaticRequestSchema,
+  ({ topics }) =>
+    entries('topics', topics, 0, bounds.heldTopics) ?? first(topics, cursor('topics')) ?? repetition(topics),
+)
+
+/** Refuses a request that is not well-formed, and each message of a stream, as `invalid_argument`. */
 export const checkBounds: Interceptor = (next) => (request) => {
-  const problem = request.stream ? undefined : checks.get(request.method.input.typeName)?.(request.message as never)
-  if (problem !== undefined) throw new ConnectError(problem, Code.InvalidArgument)
+  const problemOf = checks.get(request.method.input.typeName)
+  if (problemOf === undefined) return next(request)
+  if (request.stream) return next({ ...request, message: checkedMessages(request.message, problemOf) })
+  refuse(problemOf(request.message as never))
   return next(request)
+}
+
+async function* checkedMessages<T>(messages: AsyncIterable<T>, problemOf: (message: never) => string | undefined) {
+  for await (const message of messages) {
+    refuse(problemOf(message as never))
+    yield message
+  }
+}
+
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new ConnectError(problem, Code.InvalidArgument)
 }
 
 function envelope({ topic: to, payload }: Envelope, i: number): string | undefined {
@@ -115,6 +151,19 @@ function signatureTotal(envelopes: readonly Envelope[]): string | undefined {
 
 function topic(value: string, i: number): string | undefined {
   return name(`topics[${i}]`, value)
+}
+
+function cursor(list: string): (cursor: TopicCursor, i: number) => string | undefined {
+  return ({ topic: of }, i) => name(`${list}[${i}].topic`, of)
+}
+
+function repetition(topics: readonly TopicCursor[]): string | undefined {
+  const seen = new Set<string>()
+  return first(topics, ({ topic: of }, i) =>
+    seen.size === seen.add(of).size
+      ? `topics[${i}]: the topic of an entry before; allowed: each topic once`
+      : undefined,
+  )
 }
 
 function installation(id: Uint8Array): string | undefined {

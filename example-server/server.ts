@@ -2,12 +2,13 @@ import { cors as connectCors, type Interceptor } from '@connectrpc/connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import cors from '@fastify/cors'
 import fastify, { type FastifyInstance } from 'fastify'
-import allowance, { createLimiter, type Limiter } from '../src/index.ts'
+import allowance, { createLimiter, type Limiter, type StreamsOptions } from '../src/index.ts'
 import { type AuthConfig, createIdentify } from './auth/identify.ts'
 import { bounds, checkBounds } from './bounds.ts'
 import { demo, demoAuth } from './demo.ts'
 import { DOMAIN } from './domain.ts'
 import { reportFaults } from './faults.ts'
+import { Hub } from './live/hub.ts'
 import { type LogStream, loggerOptions } from './logging.ts'
 import type { Page } from './page-files.ts'
 import { addPage } from './page-route.ts'
@@ -26,6 +27,8 @@ export interface ExampleServerOptions {
   database?: string
   /** The page at `/` of the HTTP/1.1 listener, from `buildPage()`. Default: none. */
   page?: Page
+  /** What open streams pay. Default: the plugin's. */
+  streams?: StreamsOptions
   /** Where log lines go. Default: standard output; false: nowhere. */
   log?: LogStream | false
 }
@@ -46,6 +49,8 @@ export interface ExampleServer {
   h2c: FastifyInstance
   limiter: Limiter
   store: Store
+  /** Which topics the streams hold. */
+  hub: Hub
   /** Starts both listeners; returns their URLs, with the real ports. */
   listen(addresses?: Addresses): Promise<{ http: string; h2c: string }>
   /** Lets running requests finish, and closes both listeners and the database. */
@@ -57,8 +62,9 @@ export interface ExampleServer {
  * @throws {StartProblem} when the database cannot be opened.
  */
 export async function createExampleServer(options: ExampleServerOptions = {}): Promise<ExampleServer> {
-  const { auth = demoAuth, limiter = createLimiter(), database, page, log } = options
+  const { auth = demoAuth, limiter = createLimiter(), database, page, streams, log } = options
   const store = new Store(database)
+  const hub = new Hub()
   const settings = {
     logger: log === false ? false : loggerOptions(log),
     clientErrorHandler: answerClientError,
@@ -70,11 +76,11 @@ export async function createExampleServer(options: ExampleServerOptions = {}): P
   // Fastify has a type of its own for each kind of server; what is done with this one is the same for all.
   const h2c = fastify({ ...settings, http2: true } as unknown as typeof settings) as FastifyInstance
   const identify = createIdentify(auth)
-  const routes = createRoutes(store, DOMAIN)
+  const routes = createRoutes({ store, hub, limiter, domain: DOMAIN })
   for (const app of [http, h2c]) {
     if (app === http) await addCors(app)
     addPlainAnswers(app)
-    await app.register(allowance, { limiter, identify, domain: DOMAIN, maxDiscardBytes: bounds.requestBytes })
+    await app.register(allowance, { limiter, identify, domain: DOMAIN, streams, maxDiscardBytes: bounds.requestBytes })
     const interceptors: Interceptor[] = [noteDecoded, reportFaults(app.log), checkBounds]
     await app.register(
       fastifyConnectPlugin,
@@ -89,6 +95,7 @@ export async function createExampleServer(options: ExampleServerOptions = {}): P
     h2c,
     limiter,
     store,
+    hub,
     async listen({ host = '127.0.0.1', port = 0, h2cPort = 0 } = {}) {
       const listenTextResolver = () => 'listening'
       return {

@@ -84,6 +84,17 @@ export class Store {
     return this.#sql.queryNewest.all(JSON.stringify(topics)).map(toEnvelopeRow)
   }
 
+  /** The envelopes of one topic after a sequence id, oldest first. */
+  history(topic: string, afterSequenceId: bigint, limit: number): EnvelopeRow[] {
+    const after = afterSequenceId < MAX_SEQUENCE_ID ? afterSequenceId : MAX_SEQUENCE_ID
+    return this.#sql.history.all(topic, after, limit).map(toEnvelopeRow)
+  }
+
+  /** The greatest sequence id of `topics`; 0: they have no envelope. */
+  newestOf(topics: readonly string[]): bigint {
+    return BigInt((this.#sql.newestOf.get(JSON.stringify(topics))?.newest ?? 0) as number)
+  }
+
   /** The inbox of each identifier that has one, in the order of `identifiers`. */
   inboxIds(identifiers: readonly string[]): Association[] {
     return this.#sql.inboxIds
@@ -161,6 +172,11 @@ function prepare(db: DatabaseSync) {
       SELECT sequence_id, stored_at_ms, envelope FROM json_each(?) AS asked
       JOIN envelopes ON sequence_id = (SELECT max(sequence_id) FROM envelopes WHERE topic = asked.value)
       ORDER BY asked.key`),
+    history: db.prepare(`
+      SELECT sequence_id, stored_at_ms, envelope FROM envelopes
+      WHERE topic = ? AND sequence_id > ? ORDER BY sequence_id LIMIT ?`),
+    newestOf: db.prepare(`
+      SELECT max((SELECT max(sequence_id) FROM envelopes WHERE topic = asked.value)) AS newest FROM json_each(?) AS asked`),
     inboxIds: db.prepare(`
       SELECT identifier, inbox_id FROM json_each(?) AS asked JOIN identities ON identifier = asked.value
       ORDER BY asked.key`),

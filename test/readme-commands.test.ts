@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { untilBanner } from './support/example-process.ts'
+import { leaveSoon, untilBanner } from './support/example-process.ts'
 import { block, root, text } from './support/readme.ts'
 
 const run = promisify(execFile)
@@ -41,18 +41,20 @@ for (const command of [start!, startDemo!]) {
     const { http, examples, output } = await untilBanner(child)
     t.ok(output().includes(command === start ? 'the defaults' : 'example-server/demo.toml'), 'it says which limits')
 
-    t.equal(examples.length, 6, 'commands to try')
+    t.equal(examples.length, 8, 'commands to try')
     const answers: string[] = []
     for (const example of examples) {
-      const answer = await run('bash', ['-c', `${example} || true`], inRoot)
+      const answer = await run('bash', ['-c', `${leaveSoon(example)} || true`], inRoot)
       answers.push(answer.stdout)
     }
-    const [publish, query, asUser, configuration, health, uploads] = answers
+    const [publish, query, asUser, configuration, allowance, health, watch, uploads] = answers
     t.match(JSON.parse(publish!), { sequenceIds: ['1'] })
     t.match(JSON.parse(query!), { envelopes: [{ envelope: { topic: 'greetings' } }] })
     t.match(JSON.parse(asUser!), { envelopes: [{ sequenceId: '1' }] })
     t.match(JSON.parse(configuration!), { rateLimitDomain: 'xmtp.org' })
+    t.match(JSON.parse(allowance!), { caller: 'address 127.0.0.1', authType: 'ip' })
     t.match(JSON.parse(health!), { status: 'SERVING' })
+    t.match(watch, /\{"started":\{\}\}.*\{"messages":.*"topic":"greetings"/, 'a stream, with what was published')
     const lines = uploads!.trim().split('\n')
     const admitted = lines.filter((line) => line.startsWith('{"uploadId"')).length
     if (command === startDemo) t.equal(admitted, 3, 'the limits of the demo')

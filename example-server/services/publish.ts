@@ -6,18 +6,29 @@ import {
   EnvelopeSchema,
   type IdentityUpdate,
   PublishResponseSchema,
+  StoredEnvelopeSchema,
 } from '../gen/example/v1/backend_pb.ts'
+import type { Hub } from '../live/hub.ts'
 import { identityUpdateMessage, verifySignature } from '../signatures.ts'
 import type { Association, Store } from '../store.ts'
 
-/** Publish: verifies the signatures of identity updates, then stores every envelope or none. Its charges are all spent. */
-export function publish(store: Store): Pick<ServiceImpl<typeof BackendService>, 'publish'> {
+/**
+ * Publish: verifies the signatures of identity updates, then stores every envelope or none, and hands them to the streams.
+ * Its charges are all spent.
+ */
+export function publish(store: Store, hub: Hub): Pick<ServiceImpl<typeof BackendService>, 'publish'> {
   return {
     publish({ envelopes }) {
       const associations = envelopes.flatMap((envelope, i) =>
         envelope.payload.case === 'identityUpdate' ? verifyUpdate(envelope.payload.value, i) : [],
       )
-      const sequenceIds = store.publish(envelopes.map(toRow), associations, Date.now())
+      const rows = envelopes.map(toRow)
+      const nowMs = Date.now()
+      const sequenceIds = store.publish(rows, associations, nowMs)
+      for (const [i, { topic, envelope }] of rows.entries()) {
+        const stored = { sequenceId: sequenceIds[i]!, storedAtMs: BigInt(nowMs), envelope: envelopes[i]! }
+        hub.publish(topic, { envelope: create(StoredEnvelopeSchema, stored), bytes: envelope.length })
+      }
       return create(PublishResponseSchema, { sequenceIds })
     },
   }

@@ -9,7 +9,7 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import { demo } from '../../example-server/demo.ts'
 import { BackendService } from '../../example-server/gen/example/v1/backend_pb.ts'
-import { type ExampleProcess, untilBanner } from '../support/example-process.ts'
+import { type ExampleProcess, leaveSoon, untilBanner } from '../support/example-process.ts'
 import { answer, SERVICE } from './harness.ts'
 
 const run = promisify(execFile)
@@ -53,17 +53,23 @@ t.test('it says where it is, what a call costs, what is admitted, and what to tr
   for (const { name } of BackendService.methods) t.match(text, new RegExp(`${SERVICE}/${name} +(1 request|free)`))
   t.match(text, /publish +API key: 10 per 60 s; token: 5 per 60 s, 100 per 3600 s; address: 5 per 60 s, 100 per 3600 s/)
   t.match(text, /upload +3 per 60 s\n/)
+  t.match(text, /stream_rent +6 per 60 s\n/)
   t.match(text, /1\. API key "indexer" +request +everything\n +1\. API key "indexer" +publish +50000 per 60 s\n/)
   t.notMatch(text, demo.apiKey, 'no key of a configuration is printed')
 
-  t.equal(examples.length, 6)
+  t.equal(examples.length, 8)
   const shell = (command: string) => run('bash', ['-c', command], { timeout: 30_000 })
-  const [publish, query, asUser, configuration, health, refusal] = examples
+  const [publish, query, asUser, configuration, allowance, health, watch, refusal] = examples
   t.match(JSON.parse((await shell(publish!)).stdout), { sequenceIds: ['1'] })
   t.match(JSON.parse((await shell(query!)).stdout), { envelopes: [{ envelope: { topic: 'greetings' } }] })
   t.match(JSON.parse((await shell(asUser!)).stdout), { envelopes: [{ sequenceId: '1' }] })
   t.match(JSON.parse((await shell(configuration!)).stdout), { rateLimitDomain: 'xmtp.org' })
+  t.match(JSON.parse((await shell(allowance!)).stdout), { caller: 'address 127.0.0.1', authType: 'ip' })
   t.match(JSON.parse((await shell(health!)).stdout), { status: 'SERVING' })
+  const watching = () => shell(`${leaveSoon(watch!)} || true`)
+  t.match((await watching()).stdout, /\{"started":\{\}\}.*\{"messages":.*"sequenceId":"1"/)
+  await Promise.all([watching(), watching()])
+  t.match((await watching()).stdout, /"code":"resource_exhausted".*"category":"stream_rent"/, 'three streams a minute')
   const refused = await shell(`${refusal} ; true`)
   t.match(refused.stdout, /^(\{"uploadId".*\}\n){3}\{"code":"resource_exhausted".*"category":"upload".*\}$/)
   t.match(refused.stderr, /429/)

@@ -24,6 +24,10 @@ export async function untilBanner(child: ChildProcess): Promise<ExampleProcess> 
     child.once('exit', (code) => reject(new Error(`exit ${code}: ${text}`)))
   })
   const [http, h2c] = text.match(/http:\/\/127\.0\.0\.1:\d+/g)!
-  const examples = [...text.matchAll(/^ {2}((?:curl|while) .*)$/gm)].map(([, line]) => line!)
+  const examples = [...text.matchAll(/^ {2}((?:curl|while|printf) .*)$/gm)].map(([, line]) => line!)
   return { child, output: () => text, http: http!, h2c: h2c!, examples }
 }
+
+/** A command of the banner that ends by itself: a stream is left after a second. */
+export const leaveSoon = (example: string): string =>
+  example.startsWith('printf') ? `${example} --max-time 1` : example
