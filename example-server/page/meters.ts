@@ -4,8 +4,9 @@ import { levelAt, type Reading, unitsAt } from './level.ts'
 import { everyFrame } from './ticks.ts'
 import { duration, perWindow } from './words.ts'
 
-/** What the page's own buttons spend comes first. */
-const FIRST = ['request', 'publish', 'stream_rent']
+/** What the page's own buttons spend. The others stand apart, unfolded where there is room for them. */
+const SPENT_HERE = ['request', 'publish', 'stream_rent']
+const WIDE = '(min-width: 56rem)'
 
 interface Meter {
   readonly reading: Reading
@@ -23,11 +24,13 @@ let shown = ''
 /** Shows what is left, as read just now, and lets it refill from there. */
 export function showMeters(categories: readonly CategoryAllowance[]): void {
   const readAt = performance.now()
-  const ordered = [...categories].sort((a, b) => rank(a) - rank(b))
-  const shape = ordered.map(({ category, limits }) => [category, ...limits.map((l) => `${l.count}/${l.windowSeconds}`)])
+  const shape = categories.map(({ category, limits }) => [
+    category,
+    ...limits.map((l) => `${l.count}/${l.windowSeconds}`),
+  ])
   const same = shown === JSON.stringify(shape)
   shown = JSON.stringify(shape)
-  const readings = ordered.flatMap(({ limits }) =>
+  const readings = categories.flatMap(({ limits }) =>
     limits.map((limit) => ({
       count: Number(limit.count),
       windowMs: Number(limit.windowSeconds) * 1000,
@@ -36,14 +39,9 @@ export function showMeters(categories: readonly CategoryAllowance[]): void {
     })),
   )
   if (same) meters = meters.map((meter, i) => ({ ...meter, reading: readings[i]!, readAt }))
-  else draw(ordered, readings, readAt)
+  else draw(categories, readings, readAt)
   stop()
   stop = everyFrame(update)
-}
-
-function rank({ category }: CategoryAllowance): number {
-  const i = FIRST.indexOf(category)
-  return i === -1 ? FIRST.length : i
 }
 
 function draw(categories: readonly CategoryAllowance[], readings: readonly Reading[], readAt: number): void {
@@ -58,7 +56,10 @@ function draw(categories: readonly CategoryAllowance[], readings: readonly Readi
     const title = element('h3', '', category)
     return element('div', 'category', title, ...(rows.length > 0 ? rows : [element('p', 'hint', 'without a limit')]))
   })
-  byId('meters', HTMLElement).replaceChildren(...groups)
+  const isSpentHere = (_: unknown, i: number) => SPENT_HERE.includes(categories[i]!.category)
+  byId('meters', HTMLElement).replaceChildren(...groups.filter(isSpentHere))
+  byId('other-meters', HTMLElement).replaceChildren(...groups.filter((group, i) => !isSpentHere(group, i)))
+  byId('others', HTMLDetailsElement).open = matchMedia(WIDE).matches
 }
 
 function meterOf(category: string, windowSeconds: number, reading: Reading, readAt: number): Meter {

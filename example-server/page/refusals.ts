@@ -36,7 +36,7 @@ export function showRefusal(place: HTMLElement, { what, wait, cancel }: Refused)
   card.setAttribute('aria-label', `${what}: ${said.toLowerCase()}`)
   const stop = everyFrame(() => {
     const leftMs = waitMs - (performance.now() - startedAt)
-    setText(left, duration(leftMs))
+    setText(left, leftMs > 0 ? duration(leftMs) : 'a moment')
     const done = waitMs > 0 ? Math.min(1, 1 - leftMs / waitMs) : 1
     fill.style.setProperty('--level', String(done))
     bar.setAttribute('aria-valuenow', String(Math.round(done * 100)))
