@@ -23,12 +23,12 @@ export function showRefusal(place: HTMLElement, { what, wait, cancel }: Refused)
   bar.setAttribute('aria-valuemin', '0')
   bar.setAttribute('aria-valuemax', '100')
 
-  const said = tries === 0 ? 'Held back' : 'Refused'
+  const [said, then] = tries === 0 ? ['Held back', 'is sent in'] : ['Refused', 'is sent again in']
   const card = element(
     'div',
     'refusal',
     element('p', '', element('strong', '', said), ': no ', element('code', '', rejection.category), ' left'),
-    element('p', 'again', what, tries === 0 ? ' is sent in ' : ' is sent again in ', left),
+    element('p', 'again', what, ` ${then} `, left),
     bar,
     button('Cancel', 'quiet', cancel),
   )
@@ -43,7 +43,7 @@ export function showRefusal(place: HTMLElement, { what, wait, cancel }: Refused)
     return leftMs > 0
   })
   place.append(card)
-  announce(`${said}: no ${rejection.category} left. ${what} is sent again in ${duration(waitMs)}.`)
+  announce(`${said}: no ${rejection.category} left. ${what} ${then} ${duration(waitMs)}.`)
   return () => {
     stop()
     const focused = card.contains(document.activeElement)

@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import type t from 'tap'
 import { buildPage } from '../../example-server/page-files.ts'
 import { createExampleServer, type ExampleServerOptions } from '../../example-server/server.ts'
 import { createLimiter, type RateLimitsOptions } from '../../src/index.ts'
-import { newPage } from './chromium.ts'
+import { newPage, type PageOptions } from './chromium.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const artifacts = join(root, 'artifacts')
@@ -40,7 +40,7 @@ export async function startServer(t: Test, limits: Limits = {}, options: Example
 export async function openPage(
   t: Test,
   browser: Browser,
-  { limits = {}, ...options }: BrowserContextOptions & { limits?: Limits } = {},
+  { limits = {}, ...options }: PageOptions & { limits?: Limits } = {},
 ) {
   const server = await startServer(t, limits)
   const page = await newPage(t, browser, options)
