@@ -16,7 +16,11 @@ const server = await createExampleServer({
 const { http } = await server.listen()
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium' })
 try {
-  const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, colorScheme: 'light' })
+  const page = await browser.newPage({
+    viewport: { width: 1200, height: 830 },
+    deviceScaleFactor: 0.8,
+    colorScheme: 'light',
+  })
   await page.goto(http)
   await page.getByRole('button', { name: 'Open the stream' }).click()
   await page.getByRole('status').getByText('open', { exact: true }).waitFor()
