@@ -92,6 +92,21 @@ t.test('a stream that was closed while it waits is not opened sooner by opening 
   t.same(sent, ['SubscribeStatic, greetings', 'SubscribeStatic, no topics', 'SubscribeStatic, no topics'])
 })
 
+t.test('a stream that waits takes up a topic when its wait is over, not before', async (t) => {
+  const { page } = await openPage(t, browser, { limits: { stream_rent: '2/2' } })
+  await page.getByRole('button', { name: 'Open the stream' }).click()
+  await page.getByRole('status').getByText('open', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Remove greetings' }).click()
+  const refusal = page.getByRole('group', { name: 'SubscribeStatic: refused' })
+  await refusal.waitFor()
+  await page.getByLabel('Topic to add').fill('news')
+  await page.getByRole('button', { name: 'Add' }).click()
+  t.ok(await refusal.isVisible())
+  await page.locator('#log').getByText('SubscribeStatic, news').waitFor()
+  const sent = (await logged(page)).filter((line) => line.startsWith('SubscribeStatic'))
+  t.same(sent, ['SubscribeStatic, greetings', 'SubscribeStatic, no topics', 'SubscribeStatic, news'])
+})
+
 t.test('topics are added and removed while the stream is open', async (t) => {
   const { page, server } = await openPage(t, browser)
   const publish = publisher(t, server)
