@@ -1,5 +1,6 @@
 import { type CallOptions, Code, ConnectError, createContextValues } from '@connectrpc/connect'
 import { watcherKey } from './connection.ts'
+import { byId, setText } from './dom.ts'
 import { log } from './log.ts'
 import { announce, showRefusal } from './refusals.ts'
 import { count, duration } from './words.ts'
@@ -32,16 +33,25 @@ export async function makeCall({ what, place, cancel, send }: Call): Promise<boo
     },
   })
   try {
-    const answer = await send({ signal: cancel.signal, contextValues })
-    log('came', tries > 1 ? `${answer}, after ${count(tries - 1, 'wait')}` : answer)
+    const said = await send({ signal: cancel.signal, contextValues })
+    const answer = tries > 1 ? `${said}, after ${count(tries - 1, 'wait')}` : said
+    log('came', answer)
+    showOutcome(`${what}: ${answer}`)
     if (tries > 1) announce(`${what} went through.`)
     return true
   } catch (error) {
-    log('failed', cancel.signal.aborted ? `${what}: canceled` : `${what}: ${inWords(error)}`)
+    const failure = `${what}: ${cancel.signal.aborted ? 'canceled' : inWords(error)}`
+    log('failed', failure)
+    showOutcome(failure)
+    announce(failure)
     return false
   } finally {
     clear()
   }
+}
+
+function showOutcome(text: string): void {
+  setText(byId('outcome', HTMLElement), text)
 }
 
 /** What a person is told of an error. */

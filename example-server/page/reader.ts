@@ -1,3 +1,4 @@
+import type { CategoryAllowance } from '../gen/example/v1/backend_pb.ts'
 import { inWords } from './call.ts'
 import type { Connection } from './connection.ts'
 import { byId, setText } from './dom.ts'
@@ -16,6 +17,7 @@ export function startReading(connection: () => Connection): () => void {
   const caller = byId('caller', HTMLElement)
   const callerType = byId('caller-type', HTMLElement)
   const trouble = byId('trouble', HTMLElement)
+  const wide = byId('wide', HTMLElement)
   let timer = 0
   let reading = new AbortController()
 
@@ -32,6 +34,7 @@ export function startReading(connection: () => Connection): () => void {
       setText(caller, answer.caller)
       setText(callerType, TYPES[answer.authType] ?? answer.authType)
       showMeters(answer.categories)
+      wide.hidden = !isWide(answer.categories)
       trouble.hidden = true
     } catch (error) {
       if (mine.signal.aborted) return
@@ -48,4 +51,10 @@ export function startReading(connection: () => Connection): () => void {
   })
   read()
   return read
+}
+
+/** Whether publishing by hand comes to no end. */
+function isWide(categories: readonly CategoryAllowance[]): boolean {
+  const limits = categories.find(({ category }) => category === 'publish')?.limits ?? []
+  return limits.every(({ count }) => count >= 200n)
 }

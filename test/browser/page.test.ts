@@ -117,6 +117,26 @@ t.test('reading what is left is free and goes on only while somebody looks', asy
   t.same(await logged(page), [], 'and not worth a line')
 })
 
+t.test('a newcomer to a server with wide limits reads how to be refused, and is', async (t) => {
+  const { page } = await openPage(t, browser)
+  t.ok(await page.getByText('This server admits a lot').isVisible())
+  await page.getByLabel('Burst of').fill('1000')
+  await page.getByLabel('in one call').check()
+  await page.getByRole('button', { name: 'Publish the burst' }).click()
+  await page.locator('#outcome').getByText('stored as numbers 1 to 1000').waitFor()
+  await page.getByRole('button', { name: 'Publish the burst' }).click()
+  await page.getByRole('group', { name: 'Publish, 1,000 envelopes: refused' }).waitFor()
+  t.ok(await (await openPage(t, browser, { limits: { publish: '5/60' } })).page.locator('#wide').isHidden())
+})
+
+t.test('a call that fails otherwise says so where it was made', async (t) => {
+  const { page } = await openPage(t, browser, { mayLog: /status of 400/ })
+  await page.getByLabel('Topic', { exact: true }).fill('é'.repeat(200))
+  await page.getByRole('button', { name: 'Publish one' }).click()
+  await page.locator('#outcome').getByText('InvalidArgument: envelopes[0].topic: 400 bytes').waitFor()
+  t.match((await logged(page)).at(-1), 'InvalidArgument')
+})
+
 t.test('pictures of the page, for the artifacts', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [name, width, height] of [
