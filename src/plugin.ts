@@ -5,6 +5,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
 import { parseChargesOption } from './charge/charges-option.ts'
 import { isClientStreaming, type RpcPlan } from './charge/rpc-plan.ts'
+import { answerErrors } from './connect/answer-errors.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
 import { endUnread } from './connect/end-unread.ts'
@@ -123,7 +124,9 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
     if (rpc === undefined) return
-    if (isClientStreaming(rpc.plan.method)) route.preHandler = [endUnread(discard), ...[route.preHandler ?? []].flat()]
+    const clientStreams = isClientStreaming(rpc.plan.method)
+    if (clientStreams) route.preHandler = [endUnread(discard), ...[route.preHandler ?? []].flat()]
+    route.errorHandler = answerErrors(route.errorHandler, { ...discard, clientStreams })
     if (rpc.plan.free || !rpc.implemented) return
     watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, discard))
   })

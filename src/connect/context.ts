@@ -1,4 +1,11 @@
-import { type ContextValues, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect'
 import type { Allowance } from '../request-allowance.ts'
 import type { HandlerAllowance } from './handler-allowance.ts'
 
@@ -10,12 +17,14 @@ export const allowanceKey = createContextKey<HandlerAllowance | undefined>(undef
 /**
  * The allowance of the request that a Connect handler serves. It spends only categories that the RPC declares
  * `by_handler`, in its .proto or in the option `charges`: another is an Error, and charges nothing (RATE-011).
- * @throws Error when the service is not registered through `app.allowance.connect()`.
+ * @throws ConnectError `internal`, when the service is not registered through `app.allowance.connect()`.
  */
 export function allowanceOf(context: Pick<HandlerContext, 'values'>): Allowance {
   const allowance = context.values.get(allowanceKey)
   if (allowance === undefined) {
-    throw new Error('no allowance in this context: register the service through app.allowance.connect({ routes })')
+    // Of another error Connect would tell neither the client nor a log.
+    const message = 'no allowance in this context: register the service through app.allowance.connect({ routes })'
+    throw new ConnectError(message, Code.Internal)
   }
   return allowance
 }

@@ -1,0 +1,19 @@
+import { ConnectError } from '@connectrpc/connect'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { type RejectionOptions, sendRejection } from '../rejection/send.ts'
+
+/**
+ * Makes the error handler of an RPC's route. A ConnectError that a hook of the app throws, as a spend there does, is answered in the
+ * protocol of the request, since clients of an RPC read no other; the rest goes where it went before.
+ */
+export function answerErrors(
+  before: RouteOptions['errorHandler'],
+  options: RejectionOptions,
+): NonNullable<RouteOptions['errorHandler']> {
+  return function allowanceErrorHandler(error, request: FastifyRequest, reply: FastifyReply) {
+    if (error instanceof ConnectError) return sendRejection(request, reply, error, options)
+    if (before !== undefined) return before.call(this, error, request, reply)
+    // On to the error handler of the scope.
+    throw error
+  }
+}
