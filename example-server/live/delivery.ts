@@ -30,6 +30,8 @@ export class Delivery {
   readonly #behind = new Set<Registration>()
   readonly #outbox = new Outbox()
   #isReading = false
+  /** A read that was paid for when nothing was left to read: the next one costs nothing. */
+  #isPaid = false
   /** Where in the outbox the last page ends: the next is not read before it is sent. */
   #pageEnd = 0
   #failure: { readonly error: unknown } | undefined
@@ -137,6 +139,10 @@ export class Delivery {
   /** Nobody waits for it: while the read is denied, what is live goes on (RATE-033). */
   #catchUp(): void {
     if (this.#isReading || this.#behind.size === 0 || this.#outbox.taken < this.#pageEnd) return
+    if (this.#isPaid) {
+      this.#readPage()
+      return
+    }
     this.#isReading = true
     this.#stream
       .catchUp(() => this.#readPage())
@@ -151,6 +157,7 @@ export class Delivery {
 
   /** Reads a page of what is behind. All in one turn: what is published afterwards comes from the hub, and nothing else does. */
   #readPage(): void {
+    this.#isPaid = this.#behind.size === 0
     let room: number = bounds.page
     for (const registration of this.#behind) {
       const rows = this.#store.history(registration.topic, registration.after, room + 1)

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
@@ -117,6 +119,31 @@ t.test('RATE-033: while the read of one registration is denied and waits, the ot
       stream.leave()
       await until(() => hub.size === 0)
     })
+  }
+})
+
+t.test('RATE-011: a read that has waited until nothing was left to read is not paid for again', async (t) => {
+  const server = await serve(t)
+  const { publish, units, spend, hub, advance } = server
+  await publish('old')
+  for (const { name, open } of bidiClients(t, server)) {
+    advance(600)
+    const stream = open()
+    await stream.has(1)
+    spend('request', units('request') - 1)
+    stream.update({ id: 1, adds: { old: 0 } })
+    await stream.has(2)
+    stream.update({ id: 2, removes: ['old'] })
+    await stream.has(3)
+    advance(1)
+    t.equal(units('request'), 0, `${name}: its read has been paid for`)
+    advance(1)
+    stream.update({ id: 3, adds: { old: 0 } })
+    await stream.has(5)
+    t.same(stream.received.slice(3), ['Applied 3: 1 topics, target 1', 'old 1'])
+    t.equal(units('request'), 0, 'the target is paid for, and the read was')
+    stream.leave()
+    await until(() => hub.size === 0)
   }
 })
 
@@ -283,27 +310,26 @@ t.test('clients that leave, at whatever point, leave no registration behind', as
 
 /** SubscribeStatic as one reads it by hand, no faster than one asks: what `take` returns is the next message. */
 const readByHand = async (url: string, topic: string) => {
-  const leaving = new AbortController()
   const message = toBinary(SubscribeStaticRequestSchema, create(SubscribeStaticRequestSchema, { topics: [{ topic }] }))
-  const { body } = await fetch(`${url}/${SERVICE}/SubscribeStatic`, {
+  const call = request(`${url}/${SERVICE}/SubscribeStatic`, {
     method: 'POST',
     headers: { 'content-type': 'application/connect+proto' },
-    body: Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]),
-    signal: leaving.signal,
   })
-  const chunks = body![Symbol.asyncIterator]()
+  call.end(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]))
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  const chunks = response[Symbol.asyncIterator]()
   let rest = Buffer.alloc(0)
   const bytes = async (count: number) => {
     const parts = [rest]
     for (let length = rest.length; length < count; length += parts.at(-1)!.length) {
-      parts.push(Buffer.from((await chunks.next()).value!))
+      parts.push((await chunks.next()).value)
     }
     const all = Buffer.concat(parts)
     rest = all.subarray(count)
     return all.subarray(0, count)
   }
   return {
-    leave: () => leaving.abort(),
+    leave: () => call.destroy(),
     take: async () => {
       const length = (await bytes(5)).readUInt32BE(1)
       const { event } = fromBinary(SubscribeStaticResponseSchema, await bytes(length))
@@ -316,7 +342,7 @@ t.test('a client that does not read is kept as a cursor, and catches up by reads
   const server = await serve(t, { request: 1000 })
   const { clients, hub, units, publisher, publish, urls } = server
   const before = units('request')
-  const fast = watch(clients[0]!.backend, { a: 0 })
+  const fast = watch(clients.find(({ name }) => name === 'gRPC, h2c')!.backend, { a: 0 })
   await fast.has(1)
   const slow = await readByHand(urls.http, 'a')
   await until(() => hub.size === 2 && before - units('request') === 4)
@@ -326,17 +352,26 @@ t.test('a client that does not read is kept as a cursor, and catches up by reads
     await fast.has(1 + 60 * (i + 1))
   }
   t.equal(before - units('request'), 4, 'live delivery is free')
+  const read = units('request')
+  const idle = await readByHand(urls.http, 'a')
+  for (let i = 0; i < 500; i++) await turn()
+  const ahead = read - units('request') - 1
+  t.ok(ahead >= 1 && ahead <= 3, `${ahead} pages of history, of 9: no more is read than the connection takes`)
+  idle.leave()
+  await until(() => hub.size === 2)
+  const paid = units('request')
+
   const received: number[] = []
   while (received.length < 900) received.push(...(await slow.take()))
   t.same(
     received,
     Array.from({ length: 900 }, (_, i) => i + 1),
   )
-  const reads = before - units('request') - 4
+  const reads = paid - units('request')
   t.ok(reads >= 4 && reads <= 8, `${reads} reads of 100, for what is beyond 8 MiB and what the connection took`)
   await publish('a')
   t.same(await slow.take(), [901])
-  t.equal(before - units('request') - 4, reads, 'live again')
+  t.equal(paid - units('request'), reads, 'live again')
   slow.leave()
   fast.leave()
   await until(() => hub.size === 0)
