@@ -5,7 +5,7 @@ import { type Clock, createLimiter, type Limiter, type LimiterOptions } from '..
 import type { AuthConfig } from './auth/identify.ts'
 import { parseAuth } from './config-auth.ts'
 import { type OwnLimits, readOverrides } from './config-overrides.ts'
-import { isTable, type Report, unknownKeys } from './config-values.ts'
+import { hide, isTable, type Report, unknownKeys } from './config-values.ts'
 import { StartProblem } from './problem.ts'
 
 /** What a configuration file decides. */
@@ -60,7 +60,7 @@ function parseToml(text: string, file: string): Record<string, unknown> {
 
 function tryLimiter(rateLimits: unknown, report: Report, clock: Clock | undefined): Limiter | undefined {
   if (rateLimits !== undefined && !isTable(rateLimits)) {
-    report('rate_limits', 'must be a table')
+    report('rate_limits', `must be a table, got ${hide(rateLimits)}`)
     return undefined
   }
   try {

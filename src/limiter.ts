@@ -9,9 +9,9 @@ import type { Refusal, Remaining } from './ledger/memory-ledger.ts'
 import { MemoryLedger } from './ledger/memory-ledger.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { optionsObject, parseOptions } from './policy/option-schema.ts'
+import type { Limit, RateLimitsOptions } from './policy/options.ts'
 import type { LimitTable, Policy } from './policy/policy.ts'
 import { createPolicy } from './policy/policy.ts'
-import type { Limit, RateLimitsOptions } from './policy/rate-limits.ts'
 import { parseRateLimits } from './policy/rate-limits.ts'
 
 /** A spend that does not fit. */

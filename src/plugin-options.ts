@@ -5,8 +5,8 @@ import type { Clock } from './clock/clock.ts'
 import { Limiter } from './limiter.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
+import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
-import type { RateLimitsOptions } from './policy/rate-limits.ts'
 import type { Identify, OnDenied } from './request-allowance.ts'
 import { defaultRentOf, type RentOf } from './stream/rent.ts'
 
@@ -41,8 +41,8 @@ export interface AllowanceOptions {
   /**
    * Who a request is from. Returns an identity, or nothing, for a request that is charged to its client address; throws
    * when the credentials are no good: a ConnectError goes out in the request's own protocol, anything else to Fastify,
-   * and nothing is charged. Called once for each charged request, before its body is read; not for free RPCs,
-   * preflights and unknown paths. Default: everybody is charged to the client address.
+   * and nothing is charged. Called once for each charged request, before its body is read; not for free RPCs that
+   * spend nothing, preflights and unknown paths. Default: everybody is charged to the client address.
    */
   identify?: Identify | undefined
 

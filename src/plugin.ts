@@ -1,18 +1,19 @@
+import type { DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
 import { parseChargesOption } from './charge/charges-option.ts'
-import { isClientStreaming, type RpcPlan } from './charge/rpc-plan.ts'
+import { isClientStreaming } from './charge/rpc-plan.ts'
 import { answerErrors } from './connect/answer-errors.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
 import { endUnread } from './connect/end-unread.ts'
 import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
-import { chargingOf } from './connect/rpc-charges.ts'
-import { wireRoutes } from './connect/wired-routes.ts'
+import { chargingOf, type RpcCharging } from './connect/rpc-charges.ts'
+import { type WiredRpc, wireRoutes } from './connect/wired-routes.ts'
 import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
 import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
@@ -38,7 +39,7 @@ export interface AppAllowance {
    */
   connect(options: ConnectOptions): ConnectOptions
 
-  /** What every RPC costs, as a table in plain text. Complete once the app is ready. */
+  /** What every RPC costs that is implemented, as a table in plain text. Complete once the app is ready. */
   categoryTable(): string
 }
 
@@ -82,7 +83,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   }
   const patience = new Patience(options.discardTimeoutMs, limiter.clock)
   const discard = { maxDiscardBytes: options.maxDiscardBytes, patience }
-  const plans: RpcPlan[] = []
+  const rpcs: WiredRpc[] = []
   const watch = new RouteWatch()
 
   const allowanceFor = (request: FastifyRequest): RequestAllowance =>
@@ -101,24 +102,27 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     limiter,
     connect: (connectOptions) => {
       checkConnectOptions(connectOptions)
+      const chargings = new Map<DescMethod, RpcCharging>()
       return {
         ...connectOptions,
         routes(router: ConnectRouter) {
-          const charging = (method: RpcPlan['method']) => chargingOf(method, declaredCharges.of(method), limiter)
+          const charging = (method: DescMethod) => chargingOf(method, declaredCharges.of(method), limiter)
           watch.expect(() => {
-            const rpcs = wireRoutes(router, (wired) => connectOptions.routes!(wired), connectOptions, charging)
-            plans.push(...rpcs.map(({ plan }) => plan))
-            return rpcs
+            const wired = wireRoutes(router, (wired) => connectOptions.routes!(wired), connectOptions, charging)
+            for (const rpc of wired) chargings.set(rpc.plan.method, rpc)
+            rpcs.push(...wired)
+            return wired
           })
         },
         contextValues: (request: FastifyRequest) =>
           withAllowance(
             connectOptions.contextValues?.(request),
-            new HandlerAllowance(allowanceFor(request), () => watch.rpcOf(request).plan, streams),
+            new HandlerAllowance(allowanceFor(request), chargings, streams),
           ),
       }
     },
-    categoryTable: () => formatCategoryTable(categoryTable(plans)),
+    categoryTable: () =>
+      formatCategoryTable(categoryTable(rpcs.filter(({ implemented }) => implemented).map(({ plan }) => plan))),
   })
 
   app.addHook('onRoute', function (this: FastifyInstance, route) {
@@ -132,7 +136,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   })
   app.addHook('onReady', async () => {
     watch.check(app)
-    declaredCharges.checkRegistered(plans.map(({ method }) => method))
+    declaredCharges.checkRegistered(rpcs.map(({ plan }) => plan.method))
   })
   app.addHook('preClose', async () => {
     streams.streams.close(new ConnectError('the server is closing', Code.Unavailable))

@@ -1,10 +1,10 @@
 import type { Http2ServerRequest } from 'node:http2'
 import { ConnectError } from '@connectrpc/connect'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
-import { clientAddress } from './caller/client-address.ts'
+import { requestAddress } from './caller/request-address.ts'
 import { checkHandlerSpend } from './charge/handler-spend.ts'
-import type { RpcPlan } from './charge/rpc-plan.ts'
+import type { RpcCharging } from './connect/rpc-charges.ts'
 import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
@@ -88,11 +88,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return this.#identifying
   }
 
-  /** @param plan Of the RPC whose handler spends, which must declare it; undefined: outside of a handler. */
-  async spend(category: string, cost: number, plan?: RpcPlan): Promise<void> {
+  /** @param rpc The RPC whose handler spends, which must declare it; undefined: outside of a handler. */
+  async spend(category: string, cost: number, rpc?: RpcCharging): Promise<void> {
     try {
-      const id = this.#services.limiter.categoryId(category)
-      if (plan !== undefined) checkHandlerSpend(plan, category)
+      const id = rpc?.byHandler.get(category) ?? this.#undeclared(category, rpc)
       const error = this.charge(await this.identify(), id, cost)
       if (error !== undefined) throw error
     } catch (error) {
@@ -140,6 +139,13 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     await this.#services.onDenied?.(denial, this.#request)
   }
 
+  /** The number of a category that no RPC declares for its handler, as it need not outside of one. */
+  #undeclared(category: string, rpc: RpcCharging | undefined): number {
+    const id = this.#services.limiter.categoryId(category)
+    if (rpc !== undefined) checkHandlerSpend(rpc.plan, category)
+    return id
+  }
+
   #ask(): ReturnType<Identify> {
     try {
       return this.#services.identify?.(this.#request)
@@ -155,14 +161,12 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return this.caller
   }
 
-  /** RATE-002. Fastify's own `trustProxy` has no say: this reads the socket and the raw header. */
+  /** RATE-002. Fastify's own `trustProxy` has no say. */
   #clientAddress(): string {
-    const { raw } = this.#request
-    const peer = raw.socket.remoteAddress
-    const server = serverOf(this.#request)
-    if (peer === undefined && !isOnUnixSocket(server)) throw new ClientGoneError()
-    const forwardedFor = mayLackHeaderLines(raw, server) ? undefined : raw.headers['x-forwarded-for']
-    return clientAddress(peer, forwardedFor, this.#services.limiter.policy.trustedProxies)
+    const { raw, server } = this.#request
+    const address = requestAddress(raw, server.server, this.#services.limiter.policy.trustedProxies)
+    if (address === undefined) throw new ClientGoneError()
+    return address
   }
 }
 
@@ -173,32 +177,4 @@ function throwAsError(thrown: unknown): never {
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
-}
-
-type Server = FastifyInstance['server']
-
-/** The server that accepted the connection, also where the app is served by another than Fastify's. */
-function serverOf({ raw, server }: FastifyRequest): Server {
-  // Only the sockets of HTTP/1.1 know theirs.
-  return (raw.socket as { server?: Server }).server ?? server.server
-}
-
-/**
- * Whether a request without an address came over a Unix socket. A client that resets its TCP connection right after
- * sending has no address either: taken for one, it could choose whom it is charged to where `unix` is trusted.
- */
-function isOnUnixSocket(server: Server): boolean {
-  return typeof server.address() === 'string'
-}
-
-/** How many header lines Node takes when `server.maxHeadersCount` does not say. */
-const DEFAULT_MAX_HEADERS_COUNT = 1000
-
-/**
- * Whether lines of the header may be missing: older Node.js 22 leaves out, without a word, what is beyond
- * `server.maxHeadersCount`, which on HTTP/1.1 may be what a trusted proxy wrote; newer answers 431. X-Forwarded-For is no evidence then.
- */
-function mayLackHeaderLines({ httpVersionMajor, rawHeaders }: FastifyRequest['raw'], server: Server): boolean {
-  const lines = server.maxHeadersCount ?? DEFAULT_MAX_HEADERS_COUNT
-  return httpVersionMajor === 1 && lines > 0 && rawHeaders.length >= 2 * lines
 }

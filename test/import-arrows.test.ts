@@ -10,7 +10,7 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
   limit: { rooms: [], packages: [] },
   clock: { rooms: ['limit'], packages: [] },
   caller: { rooms: [], packages: ['node:net', 'ipaddr.js'] },
-  policy: { rooms: ['caller', 'clock'], packages: ['node:util', 'zod'] },
+  policy: { rooms: ['caller', 'clock', 'limit'], packages: ['node:util', 'zod'] },
   charge: { rooms: ['policy', 'gen'], packages: ['@bufbuild/protobuf', 'zod'] },
   ledger: { rooms: ['limit', 'clock'], packages: ['node:crypto'] },
   rejection: {
@@ -34,7 +34,15 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
   gen: { rooms: [], packages: ['@bufbuild/protobuf'] },
   '.': {
     rooms: ['limit', 'clock', 'caller', 'policy', 'charge', 'ledger', 'rejection', 'stream', 'connect'],
-    packages: ['@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify', 'fastify-plugin', 'node:http2', 'zod'],
+    packages: [
+      '@bufbuild/protobuf',
+      '@connectrpc/connect',
+      '@connectrpc/connect-fastify',
+      'fastify',
+      'fastify-plugin',
+      'node:http2',
+      'zod',
+    ],
   },
 }
 

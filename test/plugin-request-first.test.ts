@@ -68,3 +68,18 @@ t.test('RATE-014: a denied request unit decides over every other condition of th
     t.equal(called.length, before, 'no handler ran')
   }
 })
+
+t.test('RATE-014: the request is charged before the hooks of its route, whoever added them when', async (t) => {
+  const seen: number[] = []
+  const { app, left } = await matrixApp(t, {
+    limits: { request: '5/60' },
+    before: (app) =>
+      app.addHook('onRoute', (route) => {
+        const own = async () => void seen.push(left('writer'))
+        route.onRequest = [...[route.onRequest ?? []].flat(), (_request, _reply, done) => void own().then(() => done())]
+      }),
+  })
+  const headers = { 'x-caller': 'writer', 'content-type': 'application/json' }
+  t.equal((await app.inject({ method: 'POST', url: pathOf('Unary'), headers, payload: '{}' })).statusCode, 200)
+  t.same(seen, [4])
+})

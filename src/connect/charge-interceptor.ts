@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
-import { costOf, isClientStreaming } from '../charge/rpc-plan.ts'
+import { costOf, isClientStreaming, rpcName } from '../charge/rpc-plan.ts'
 import type { RequestAllowance } from '../request-allowance.ts'
 import { allowanceKey } from './context.ts'
 import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
@@ -10,11 +10,13 @@ import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
  * stopping at the first that is denied (RATE-010). A client stream or a bidi stream pays for each message before its
  * handler receives it; what does not depend on the message is paid once, when it opens. A server stream has one
  * message: more of them are an error, and not paid.
- * @param chargingOf What an RPC is charged; undefined: nothing, because there is no handler for it.
+ * @param chargingOf What an RPC is charged; undefined: nothing, because there is no handler for it, and then there may be no answer.
  */
 export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcCharging | undefined): Interceptor {
   return (next) => async (request) => {
-    const { atOpen = [], perMessage = [] } = chargingOf(request.method) ?? {}
+    const charging = chargingOf(request.method)
+    if (charging === undefined) return unanswered(request.method, await next(request))
+    const { atOpen, perMessage } = charging
     if (atOpen.length === 0 && perMessage.length === 0) return next(request)
     const allowance = request.contextValues.get(allowanceKey)?.request
     if (allowance === undefined) throw new ConnectError('the allowance of this request was lost', Code.Internal)
@@ -28,6 +30,14 @@ export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcChargin
     const paid = paidMessages(messages, allowance, perMessage, isClientStreaming(request.method))
     return next({ ...request, message: paid as typeof request.message })
   }
+}
+
+/** An interceptor of the app answered for a handler that is not there: work that nobody can have paid for. */
+function unanswered(method: DescMethod, _answer: unknown): never {
+  throw new ConnectError(
+    `${rpcName(method)} is answered by an interceptor and has no implementation, so that it cannot be charged: implement it`,
+    Code.Internal,
+  )
 }
 
 async function* paidMessages(

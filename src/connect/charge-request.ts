@@ -63,8 +63,9 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: ConnectErro
   })
 }
 
-/** Ends a request that nobody can be answered. */
-function leave(request: FastifyRequest, reply: FastifyReply): void {
+/** Ends a request that nobody can be answered: with it its stream on HTTP/2, its connection on HTTP/1.1. */
+function leave({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.hijack()
-  request.raw.destroy()
+  raw.destroy()
+  if (!('stream' in raw)) raw.socket.destroy()
 }

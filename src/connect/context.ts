@@ -19,14 +19,14 @@ export const allowanceKey = createContextKey<HandlerAllowance | undefined>(undef
  * `by_handler`, in its .proto or in the option `charges`: another is an Error, and charges nothing (RATE-011).
  * @throws ConnectError `internal`, when the service is not registered through `app.allowance.connect()`.
  */
-export function allowanceOf(context: Pick<HandlerContext, 'values'>): Allowance {
+export function allowanceOf(context: Pick<HandlerContext, 'method' | 'values'>): Allowance {
   const allowance = context.values.get(allowanceKey)
   if (allowance === undefined) {
     // Of another error Connect would tell neither the client nor a log.
     const message = 'no allowance in this context: register the service through app.allowance.connect({ routes })'
     throw new ConnectError(message, Code.Internal)
   }
-  return allowance
+  return allowance.of(context.method)
 }
 
 /**

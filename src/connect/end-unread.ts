@@ -14,7 +14,7 @@ export function endUnread({
 }: Omit<RejectionOptions, 'clientStreams'>): preHandlerHookHandler {
   return function allowanceEndUnread(request, reply, done) {
     const raw = request.raw as IncomingMessage | Http2ServerRequest
-    if ('stream' in raw) cutOffStream(raw.stream, patience)
+    if ('stream' in raw) cutOffStream(raw, patience)
     else endConnectionAfter(reply.raw, raw, maxDiscardBytes, patience)
     done()
   }

@@ -1,10 +1,11 @@
+import type { DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { checkHandlerSpend } from '../charge/handler-spend.ts'
-import type { RpcPlan } from '../charge/rpc-plan.ts'
 import type { ResolvedCaller } from '../limiter.ts'
 import type { Allowance, RequestAllowance } from '../request-allowance.ts'
 import type { OpenStream } from '../stream/open-stream.ts'
 import type { Streams } from '../stream/streams.ts'
+import type { RpcCharging } from './rpc-charges.ts'
 import { RpcStreamHost, type StreamCategories, type StreamResponse } from './rpc-stream-host.ts'
 
 /** What the streams of a plugin have in common. */
@@ -15,15 +16,22 @@ export interface HandlerStreams extends StreamCategories {
 /** What the handler of an RPC can do: the same as its request, but it spends only what its RPC declares `by_handler`. */
 export class HandlerAllowance implements Allowance {
   readonly request: RequestAllowance
-  readonly #plan: () => RpcPlan
+  readonly #chargings: ReadonlyMap<DescMethod, RpcCharging>
   readonly #streams: HandlerStreams
+  #charging: RpcCharging | undefined
   #response: StreamResponse | undefined
 
-  /** @param plan What the RPC costs; only asked for when the handler spends. */
-  constructor(request: RequestAllowance, plan: () => RpcPlan, streams: HandlerStreams) {
+  /** @param chargings What is charged for every RPC that the request may be for. */
+  constructor(request: RequestAllowance, chargings: ReadonlyMap<DescMethod, RpcCharging>, streams: HandlerStreams) {
     this.request = request
-    this.#plan = plan
+    this.#chargings = chargings
     this.#streams = streams
+  }
+
+  /** The handler is that of this RPC. */
+  of(method: DescMethod): this {
+    this.#charging ??= this.#chargings.get(method)
+    return this
   }
 
   get caller(): ResolvedCaller | undefined {
@@ -35,7 +43,7 @@ export class HandlerAllowance implements Allowance {
   }
 
   async spend(category: string, cost: number): Promise<void> {
-    await this.request.spend(category, cost, this.#plan())
+    await this.request.spend(category, cost, this.#charging)
   }
 
   /** The handler that is about to run serves a streaming RPC, whose response this is. */
@@ -46,7 +54,7 @@ export class HandlerAllowance implements Allowance {
   async openStream(topics: number): Promise<OpenStream> {
     try {
       if (this.#response === undefined) throw new Error('openStream: only a streaming RPC can open a stream')
-      checkHandlerSpend(this.#plan(), this.#streams.rent.name)
+      checkHandlerSpend(this.#charging!.plan, this.#streams.rent.name)
       const host = new RpcStreamHost(this.request, await this.request.identify(), this.#response, this.#streams)
       if (this.request.hasGone) throw new ConnectError('the client has gone', Code.Canceled)
       return this.#streams.streams.open(topics, host)

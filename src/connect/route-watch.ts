@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler, RouteOptions } from 'fastify'
 import { pathsOutOfReach } from './out-of-reach.ts'
 import type { WiredRpc } from './wired-routes.ts'
 
@@ -22,8 +22,6 @@ const seenOn = new WeakMap<object, Seen>()
  */
 export class RouteWatch {
   readonly #expected = new Map<string, WiredRpc>()
-  /** By the URL of their route. */
-  readonly #wired = new Map<string, WiredRpc>()
   readonly #unwired: string[] = []
   readonly #hooked: { readonly route: RouteOptions; readonly hook: onRequestHookHandler }[] = []
   #failure: unknown
@@ -51,16 +49,10 @@ export class RouteWatch {
     if (rpc !== undefined) {
       this.#expected.delete(path)
       matched.add(route.url)
-      this.#wired.set(route.url, rpc)
     } else if (isConnectRoute) {
       this.#unwired.push(route.url)
     }
     return rpc
-  }
-
-  /** The RPC that a request for a wired route calls. */
-  rpcOf(request: FastifyRequest): WiredRpc {
-    return this.#wired.get(request.routeOptions.url!)!
   }
 
   /** Makes `hook` the first of the route's own. */

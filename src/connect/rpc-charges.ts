@@ -17,6 +17,8 @@ export interface RpcCharging {
   readonly atOpen: readonly NumberedCharge[]
   /** Spent in order for each message, before the handler receives it. Those that the handler spends are in neither. */
   readonly perMessage: readonly NumberedCharge[]
+  /** What the handler may spend: the numbers of the categories, by name. */
+  readonly byHandler: ReadonlyMap<string, number>
 }
 
 /**
@@ -32,7 +34,11 @@ export function chargingOf(method: DescMethod, declared: RpcCharges | undefined,
       throw new Error(`${rpcName(method)}: ${(error as Error).message}`, { cause: error })
     }
   })
+  const byHandler = new Map(
+    numbered.filter(({ charge }) => charge.byHandler).map(({ charge, category }) => [charge.category, category]),
+  )
   const charges = numbered.filter(({ charge }) => !charge.byHandler)
   const isAtOpen = ({ charge }: NumberedCharge) => isClientStreaming(method) && charge.count === undefined
-  return { plan, atOpen: charges.filter(isAtOpen), perMessage: charges.filter((charge) => !isAtOpen(charge)) }
+  const perMessage = charges.filter((charge) => !isAtOpen(charge))
+  return { plan, atOpen: charges.filter(isAtOpen), perMessage, byHandler }
 }

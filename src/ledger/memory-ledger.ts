@@ -11,9 +11,10 @@ import {
   retryDelayMs,
 } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
+import { MAX_LIMITS } from '../limit/ranges.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { Fingerprinter } from './fingerprint.ts'
-import { MAX_LIMITS, Table } from './table.ts'
+import { Table } from './table.ts'
 import { Timeline } from './timeline.ts'
 
 /** Why a spend does not fit: the first limit exceeded, and the longest delay over all limits exceeded. */

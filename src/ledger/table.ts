@@ -1,8 +1,6 @@
 import type { Instant } from '../limit/instant.ts'
+import { MAX_LIMITS } from '../limit/ranges.ts'
 import type { Fingerprint } from './fingerprint.ts'
-
-/** How many limits a slot remembers. */
-export const MAX_LIMITS = 3
 
 const SLOTS_PER_GROUP = 8
 /** A slot's body: three words of the fingerprint, and two for each limit's instant. The fourth is its tag. */

@@ -1,11 +1,7 @@
 import { z } from 'zod'
+import { MAX_COUNT, MAX_LIMITS, MAX_WINDOW_SECONDS } from '../limit/ranges.ts'
 import { mustBe, optionsObject, wholeNumber } from './option-schema.ts'
 import type { Limit } from './options.ts'
-
-const MAX_COUNT = 1_000_000_000
-// 100 days, so that a window in nanoseconds is a safe integer
-const MAX_WINDOW_SECONDS = 8_640_000
-const MAX_LIMITS = 3
 
 const limit = optionsObject({
   count: wholeNumber(1, MAX_COUNT),

@@ -9,8 +9,6 @@ import type { CategoryLimitsOptions, Limit } from './options.ts'
 import { overrideCaller } from './override-caller.ts'
 import { didYouMean } from './spelling.ts'
 
-export type { CategoryLimitsOptions, Limit, OverrideOptions, RateLimitsOptions } from './options.ts'
-
 /** Limits for one caller, by category. */
 export interface Override {
   /** As `normalizeCaller` returns it. */

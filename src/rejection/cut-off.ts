@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2'
+import { constants, type Http2ServerRequest, type Http2Session, type ServerHttp2Stream } from 'node:http2'
 import { Socket } from 'node:net'
-import { linger, type RawRequest } from './discard-body.ts'
+import { flow, linger, type RawRequest } from './discard-body.ts'
 import type { Patience } from './patience.ts'
 
 /**
@@ -9,47 +9,68 @@ import type { Patience } from './patience.ts'
  * closing. Ended in the same moment as the response, it makes clients lose the response; so it ends when a ping sent after
  * it has come back, and at the latest when the patience ends.
  */
-export function cutOffStream(stream: ServerHttp2Stream, patience: Patience): void {
+export function cutOffStream(raw: Http2ServerRequest, patience: Patience): void {
+  const { stream } = raw
   stream.once('finish', () => {
     if (stream.readableEnded) return
-    // What has come by then must be read for it to be gone.
-    const end = () => stream.destroyed || stream.resume().close()
+    const end = () => close(raw, stream, constants.NGHTTP2_NO_ERROR)
     stream.once('close', patience.wait(end))
-    roundTrip(stream.session, end)
+    roundTrip(stream, end)
   })
 }
 
 /** Gives up an HTTP/2 stream whose client does not take its answer. */
-export function expireAnswer(stream: ServerHttp2Stream, patience: Patience): void {
+export function expireAnswer(raw: Http2ServerRequest, patience: Patience): void {
+  const { stream } = raw
   // Almost every answer is taken by then.
   setImmediate(() => {
     if (stream.destroyed || stream.writableFinished) return
-    const stopWaiting = patience.wait(() => stream.resume().close(constants.NGHTTP2_CANCEL))
+    const stopWaiting = patience.wait(() => close(raw, stream, constants.NGHTTP2_CANCEL))
     stream.once('finish', stopWaiting).once('close', stopWaiting)
   })
 }
 
-const queues = new WeakMap<Http2Session, (() => void)[]>()
+function close(raw: Http2ServerRequest, stream: ServerHttp2Stream, code: number): void {
+  if (stream.destroyed) return
+  // What has come must be read for the stream to be gone.
+  flow(raw)
+  stream.close(code)
+}
+
+/** Who waits for a session's ping: for the one that is under way, and for the one after it. */
+interface Round {
+  now: Set<() => void>
+  next: Set<() => void>
+}
+
+const rounds = new WeakMap<Http2Session, Round>()
 
 /**
- * Calls `then` when the client has read what was sent until now; never, if it cannot be asked, as on a session that closes.
- * All streams of a session share its pings, of which Node allows few at a time.
+ * Calls `then` when the client has read what was sent until now; never, if it cannot be asked, as on a session that closes,
+ * or when the stream is closed before. All streams of a session share its pings, of which Node allows few at a time.
  */
-function roundTrip(session: Http2Session | undefined, then: () => void): void {
-  if (session === undefined || session.destroyed) return
-  const queue = queues.get(session)
+function roundTrip(stream: ServerHttp2Stream, then: () => void): void {
+  const { session } = stream
+  if (session === undefined) return
+  const known = rounds.get(session)
+  const round: Round = known ?? { now: new Set(), next: new Set() }
   // The ping that is under way may have been sent before the answer.
-  if (queue !== undefined) return void queue.push(then)
-  const waiting: (() => void)[] = []
-  queues.set(session, waiting)
+  round.next.add(then)
+  // Of a client that takes no notice of pings nothing may stay but its open streams.
+  stream.once('close', () => round.now.delete(then) || round.next.delete(then))
+  if (known !== undefined) return
+  rounds.set(session, round)
+  ping(session, round)
+}
+
+function ping(session: Http2Session, round: Round): void {
+  if (session.destroyed || round.next.size === 0) return void rounds.delete(session)
+  round.now = round.next
+  round.next = new Set()
   session.ping((error) => {
-    queues.delete(session)
-    if (error !== null) return
-    then()
-    if (waiting.length === 0) return
-    roundTrip(session, () => {
-      for (const next of waiting) next()
-    })
+    if (error !== null) return void rounds.delete(session)
+    for (const then of round.now) then()
+    ping(session, round)
   })
 }
 
@@ -65,11 +86,19 @@ export function cutOffConnection(raw: IncomingMessage, maxBytes: number, patienc
   // That of `inject` is none.
   if (!(socket instanceof Socket)) return
   cutOff.add(socket)
-  // What Node calls when the answer is written.
-  socket.destroySoon = () => {}
+  let isAnswered = false
+  let isRead = false
+  const end = () => {
+    if (isAnswered && isRead) Socket.prototype.destroySoon.call(socket)
+  }
+  // What Node calls when the answer is written, and those before it on the connection.
+  socket.destroySoon = () => {
+    isAnswered = true
+    end()
+  }
   linger(raw, maxBytes, patience).then(() => {
-    socket.destroySoon = Socket.prototype.destroySoon
-    socket.destroySoon()
+    isRead = true
+    end()
   })
 }
 

@@ -49,8 +49,15 @@ function drain(
     }
     const stopWaiting = patience.wait(finish)
     closing.on('close', finish)
-    raw.on('data', onData).on('end', finish).on('aborted', finish).on('error', finish).resume()
+    raw.on('data', onData).on('end', finish).on('aborted', finish).on('error', finish)
+    flow(raw)
   })
+}
+
+/** Lets what comes be lost, unless somebody listens to it as data. */
+export function flow(raw: RawRequest): void {
+  // A handler that waited for more would hold it up.
+  raw.removeAllListeners('readable').resume()
 }
 
 /** Whether all of the body has been read, or the request's headers say that there is none. */

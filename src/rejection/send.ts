@@ -42,8 +42,8 @@ export async function sendRejection(
   out.statusCode = wire.status
 
   if ('stream' in raw) {
-    if (!bodyEnded) cutOffStream(raw.stream, options.patience)
-    expireAnswer(raw.stream, options.patience)
+    if (!bodyEnded) cutOffStream(raw, options.patience)
+    expireAnswer(raw, options.patience)
   } else {
     out.setHeader('content-length', Buffer.byteLength(wire.body ?? ''))
     if (!bodyEnded) {
@@ -67,7 +67,7 @@ export async function leaveToFastify(
   const raw = request.raw as RawRequest
   if (await discardUnread(raw, options)) return
   if ('stream' in raw) {
-    cutOffStream(raw.stream, options.patience)
+    cutOffStream(raw, options.patience)
   } else {
     reply.header('connection', 'close')
     cutOffConnection(raw, options.maxDiscardBytes, options.patience)

@@ -1,10 +1,12 @@
+import { create, type DescService } from '@bufbuild/protobuf'
 import type { ConnectRouter, Interceptor } from '@connectrpc/connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import t from 'tap'
 import { type ConnectOptions, manualClock } from '../../src/index.ts'
 import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
 import { bareApp, chargedFor } from '../support/charged-for.ts'
-import { matrixService, pathOf, rateLimits } from '../support/matrix-app.ts'
+import { listeningMatrixApp, matrixService, pathOf, rateLimits } from '../support/matrix-app.ts'
+import { matrixClients } from '../support/matrix-clients.ts'
 
 const { unary } = MatrixService.method
 
@@ -97,5 +99,37 @@ t.test(
         t.same(ran, [])
       })
     }
+  },
+)
+
+t.test(
+  'RATE-011: what an interceptor answers for an RPC that nobody implemented is no answer, as it costs nothing',
+  async (t) => {
+    const gateway: Interceptor = () => async (request) =>
+      request.stream
+        ? { ...base(request), stream: true, method: request.method, message: (async function* () {})() }
+        : { ...base(request), stream: false, method: request.method, message: create(request.method.output) }
+    const base = ({ service, requestMethod }: { service: DescService; requestMethod: string }) =>
+      ({ service, requestMethod, header: new Headers(), trailer: new Headers() }) as const
+    const { url, left } = await listeningMatrixApp(t, {
+      http2: true,
+      limits: { request: '5/60', work: '5/60' },
+      connect: { routes: (router) => router.service(MatrixService, {}), interceptors: [gateway] },
+    })
+    for (const client of matrixClients(url, true)) {
+      for (const kind of client.kinds) {
+        t.match(
+          await client.call(kind, { 'x-caller': 'writer' }),
+          {
+            received: [],
+            error: { code: 'internal', message: /is answered by an interceptor and has no implementation/ },
+          },
+          `${client.name}, ${kind}`,
+        )
+      }
+      client.close?.()
+    }
+    t.equal(left('writer'), 5)
+    t.equal(left('writer', 'work'), 5)
   },
 )

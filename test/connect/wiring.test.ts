@@ -176,7 +176,7 @@ t.test('two servers with one limiter share one allowance', async (t) => {
 
 t.test('allowanceOf outside of connect() throws and says what to do', async (t) => {
   const values = createContextValues()
-  t.throws(() => allowanceOf({ values }), {
+  t.throws(() => allowanceOf({ method: MatrixService.method.unary, values }), {
     message: 'no allowance in this context: register the service through app.allowance.connect({ routes })',
   })
 

@@ -1,10 +1,12 @@
 import t from 'tap'
+import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
 import { millisecond, second } from '../support/limiter-of.ts'
-import { listeningMatrixApp, pathOf, type Teardown } from '../support/matrix-app.ts'
+import { listeningMatrixApp, matrixService, pathOf, type Teardown } from '../support/matrix-app.ts'
 import { heldBytes } from '../support/process-memory.ts'
 import { type Http1Response, headOf, openSocket } from '../support/raw-http1.ts'
 import { ofConnectJson, rejectionOf } from '../support/rejection.ts'
 import { watchedClock } from '../support/watched-clock.ts'
+import { envelope } from '../support/wire.ts'
 
 const caller = { type: 'api_key', name: 'writer' } as const
 
@@ -278,3 +280,103 @@ t.test('HTTP/1.1: hooks hear of a refusal whose client closes while the server s
   await server.app.close()
   t.same(heard, ['response'])
 })
+
+t.test('HTTP/1.1: a stream that is refused for a message ends too, and the server closes', async (t) => {
+  const refused = async (t: Teardown) => {
+    const clock = watchedClock()
+    const server = await listeningMatrixApp(t, {
+      clock,
+      limits: { work: '1/60' },
+      allowance: { maxDiscardBytes: 1000 },
+    })
+    server.limiter.spend(caller, 'work', 1)
+    const raw = await openSocket(t, server.port)
+    const head = [
+      ['x-caller', caller.name],
+      ['content-type', 'application/connect+json'],
+      ['transfer-encoding', 'chunked'],
+    ]
+    const message = envelope('{"items":["one"]}').toString('latin1')
+    raw.write(
+      `${headOf(pathOf('ClientStream'), head as [string, string][])}${message.length.toString(16)}\r\n${message}\r\n`,
+    )
+    const { status, body } = await raw.response()
+    return { ...server, ...raw, clock, status, error: JSON.parse(body.slice(5)).error }
+  }
+  t.test('when its client goes on sending', async (t) => {
+    const { status, error, write, app, closed, clock } = await refused(t)
+    t.match({ status, error }, { status: 200, error: { code: 'resource_exhausted' } })
+    for (let i = 0; i < 3; i++) write(chunk(1000))
+    await app.close()
+    await closed
+    t.equal(clock.scheduled, 0)
+  })
+  t.test('when its client does not, after the time for it', async (t) => {
+    const { closed, clock } = await refused(t)
+    await clock.busy()
+    clock.advance(10n * second)
+    await closed
+  })
+  t.test('but not its connection, when the request ends', async (t) => {
+    const { write, response, clock } = await refused(t)
+    await clock.busy()
+    write(lastChunk)
+    await clock.idle()
+    clock.advance(60n * second)
+    write(post(ok.length) + ok)
+    t.match(await response(), { status: 200 })
+  })
+})
+
+t.test('HTTP/1.1: the connection of a refused stream ends after the answers before it', async (t) => {
+  const goOn = Promise.withResolvers<void>()
+  const server = await listeningMatrixApp(t, {
+    limits: { request: '1/60' },
+    connect: {
+      routes: (router) =>
+        router.service(MatrixService, { ...matrixService(), undeclared: () => goOn.promise.then(() => ({})) }),
+    },
+  })
+  const { write, response, closed } = await openSocket(t, server.port)
+  const admitted = headOf(pathOf('Undeclared'), [...headers, ['content-length', 2]])
+  const refused = headOf(pathOf('ClientStream'), [
+    ['x-caller', caller.name],
+    ['content-type', 'application/connect+json'],
+    ['content-length', 1],
+  ])
+  write(`${admitted}{}${refused}x`)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  goOn.resolve()
+  t.match(await response(), { status: 200, body: '{}' })
+  const { status, body } = await response()
+  t.equal(status, 200)
+  t.match(JSON.parse(body.slice(5)), { error: { code: 'resource_exhausted' } })
+  await closed
+})
+
+t.test(
+  'HTTP/1.1: an error of identify that Fastify answers later is answered before the connection ends',
+  async (t) => {
+    const { port } = await listeningMatrixApp(t, {
+      allowance: {
+        identify() {
+          throw new Error('out of order')
+        },
+      },
+      before: (app) =>
+        app.setErrorHandler(async () => {
+          for (let i = 0; i < 10; i++) await new Promise(setImmediate)
+          return { handled: true }
+        }),
+    })
+    const { write, response, closed } = await openSocket(t, port)
+    write(
+      `${headOf(pathOf('ClientStream'), [
+        ['content-type', 'application/connect+json'],
+        ['content-length', 1],
+      ])}x`,
+    )
+    t.match(await response(), { body: '{"handled":true}' })
+    await closed
+  },
+)

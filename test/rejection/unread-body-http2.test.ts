@@ -6,9 +6,10 @@ import type { ServiceError } from '@grpc/grpc-js'
 import t from 'tap'
 import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
 import { grpcJsStub, metadataOf, ofServiceError } from '../support/grpc-js-client.ts'
+import { openDeafClient } from '../support/http2-frames.ts'
 import { second } from '../support/limiter-of.ts'
 import { listeningMatrixApp, pathOf, type Teardown } from '../support/matrix-app.ts'
-import { heldBytes } from '../support/process-memory.ts'
+import { collectGarbage, heldBytes } from '../support/process-memory.ts'
 import { openSession, type RawResponse, request, responseTo, send } from '../support/raw-http2.ts'
 import { ofConnectError, ofConnectJson, rejectionOf } from '../support/rejection.ts'
 import { type WatchedClock, watchedClock } from '../support/watched-clock.ts'
@@ -247,4 +248,56 @@ t.test('a server that closes while a body dribbles answers it at once', async (t
   await closed
   if (!session.closed) await once(session, 'close')
   t.equal(clock.scheduled, 0)
+})
+
+t.test('HTTP/2: a stream that is refused for a message ends too, and the server closes', async (t) => {
+  for (const rpc of ['ClientStream', 'Bidi']) {
+    for (const type of ['application/connect+json', 'application/grpc+json', 'application/grpc-web+json']) {
+      const { url, app, clock, limiter } = await listeningMatrixApp(t, { http2: true, limits: { work: '1/60' } })
+      limiter.spend(caller, 'work', 1)
+      const stream = request(openSession(t, url), pathOf(rpc), { ...headers, 'content-type': type })
+      stream.write(envelope('{"items":["one"]}'))
+      t.equal((await responseTo(stream)).status, 200, `${rpc}, ${type}`)
+      await app.close()
+      t.equal(clock.scheduled, 0)
+    }
+  }
+})
+
+t.test('HTTP/2: nothing is left of refused streams whose clients go on sending after the answer', async (t) => {
+  const { app, url } = await refusing(t, { maxDiscardBytes: 16_384 })
+  // What it could not send stays with the client.
+  const session = connect(url, { maxSessionMemory: 100 })
+  t.teardown(() => session.destroy())
+  const open = new Set<unknown>()
+  app.server.on('stream', (stream) => {
+    open.add(stream)
+    stream.on('close', () => open.delete(stream))
+  })
+  const answers = Array.from({ length: 30 }, async () => {
+    const stream = request(session, pathOf('Unary'), headers)
+    stream.end(Buffer.alloc(500_000))
+    return answerTo(stream)
+  })
+  for (const answer of await Promise.all(answers)) t.same(answer, denied)
+  while (open.size > 0) await new Promise(setImmediate)
+  await app.close()
+  t.pass('and the server closes')
+})
+
+t.test('HTTP/2: a client that answers no ping leaves no memory behind', async (t) => {
+  const { app, port, clock } = await refusing(t)
+  const streams: WeakRef<object>[] = []
+  app.server.on('stream', (stream) => streams.push(new WeakRef(stream)))
+  const { call } = await openDeafClient(t, port)
+  const count = 200
+  for (let i = 0; i < count; i++) await call(pathOf('ClientStream'), { ...headers, 'content-type': 'application/grpc' })
+  await clock.idle()
+  t.equal(streams.length, count)
+  const held = () => streams.filter((stream) => stream.deref() !== undefined).length
+  for (let i = 0; i < 100 && held() > 5; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    collectGarbage()
+  }
+  t.ok(held() <= 5, `${held()} of ${count} streams are held`)
 })

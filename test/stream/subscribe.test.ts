@@ -43,7 +43,7 @@ t.test('case 1: an Update whose rent is denied ends the call, with the delay of 
   t.same(call.received, ['Started', 'Applied 1000'], 'no Applied')
   t.same(registered, [1000])
   t.equal(left('request'), requests, 'no target read is paid for')
-  t.equal(clock.scheduled, 0)
+  await until(() => clock.scheduled === 0)
 
   const { client } = liveClients(url, true)[0]!
   const reopen = async () => {

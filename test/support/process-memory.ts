@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
+/** Collects what nothing holds any more. */
+export const collectGarbage = runInNewContext('gc') as () => void
 
 /** Bytes that are held after a full collection: the heap's, and those of array buffers. */
 export const heldBytes = (): { heap: number; arrayBuffers: number } => {

@@ -184,7 +184,7 @@ export const Erc6492SignatureSchema: GenMessage<Erc6492Signature> = /*@__PURE__*
  */
 export type PublishRequest = Message<"example.v1.PublishRequest"> & {
   /**
-   * 1 to 1000.
+   * 0 to 1000. None costs as much as one.
    *
    * @generated from field: repeated example.v1.Envelope envelopes = 1;
    */
