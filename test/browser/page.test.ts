@@ -2,7 +2,7 @@ import t from 'tap'
 import { demo } from '../../example-server/demo.ts'
 import { token } from '../example-server/harness.ts'
 import { launch } from './chromium.ts'
-import { logged, openPage, screenshot, units } from './example-page.ts'
+import { logged, openPage, units } from './example-page.ts'
 
 const browser = await launch(t)
 
@@ -135,25 +135,4 @@ t.test('a call that fails otherwise says so where it was made', async (t) => {
   await page.getByRole('button', { name: 'Publish one' }).click()
   await page.locator('#outcome').getByText('InvalidArgument: envelopes[0].topic: 400 bytes').waitFor()
   t.match((await logged(page)).at(-1), 'InvalidArgument')
-})
-
-t.test('pictures of the page, for the artifacts', async (t) => {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [name, width, height] of [
-      ['wide', 1280, 900],
-      ['phone', 360, 740],
-    ] as const) {
-      const { page } = await openPage(t, browser, {
-        limits: { request: '20/60', publish: '5/60' },
-        viewport: { width, height },
-        colorScheme,
-      })
-      await page.getByRole('button', { name: 'Open the stream' }).click()
-      await page.getByLabel('Burst of').fill('7')
-      await page.getByRole('button', { name: 'Publish the burst' }).click()
-      await page.getByRole('button', { name: 'Cancel' }).waitFor()
-      await page.waitForTimeout(300)
-      t.match(await screenshot(page, `page-${name}-${colorScheme}`), /\.png$/)
-    }
-  }
 })
