@@ -32,7 +32,7 @@ const ADDRESS = SAMPLES[2]!
 export function banner(options: BannerOptions): string {
   const { http, h2c, categoryTable, limiter, overrides = [], config, database } = options
   const rows = [
-    ['HTTP/1.1', http, 'curl, browsers, Connect, gRPC-Web'],
+    ['HTTP/1.1', http, 'a page for browsers; curl, Connect, gRPC-Web'],
     ['HTTP/2', h2c, 'gRPC and Connect, without TLS'],
     ['Limits', config ?? 'the defaults', ''],
     ['Envelopes', database ?? 'in memory', ''],
@@ -51,6 +51,8 @@ What is admitted, for each caller (a caller is an API key, a user of a token, or
 ${table(CATEGORIES.map((category) => [category, limitsInWords(limiter, category)]))}
 ${overrides.length === 0 ? '' : `\nWhat is admitted to some of them instead\n\n${ownLimits(limiter, overrides)}\n`}
 Try it
+
+  Open ${http} in a browser, or:
 
 ${indent(examples(options))}
 

@@ -3,6 +3,7 @@ import { banner } from './banner.ts'
 import { readCommandLine, USAGE } from './command-line.ts'
 import { loadConfig } from './config.ts'
 import { demo } from './demo.ts'
+import { buildPage } from './page-files.ts'
 import { StartProblem } from './problem.ts'
 import { type Addresses, createExampleServer, type ExampleServer } from './server.ts'
 
@@ -25,6 +26,7 @@ async function start(): Promise<void> {
   }
   const configured = config === undefined ? undefined : loadConfig(config)
   const server = await createExampleServer({
+    page: await buildPage(),
     ...(configured && { auth: configured.auth, limiter: configured.limiter }),
     ...(database !== undefined && { database }),
   })

@@ -5,17 +5,17 @@ import fastify, { type FastifyInstance } from 'fastify'
 import allowance, { createLimiter, type Limiter, type StreamsOptions } from '../src/index.ts'
 import { type AuthConfig, createIdentify } from './auth/identify.ts'
 import { bounds, checkBounds } from './bounds.ts'
-import { demoAuth } from './demo.ts'
+import { demo, demoAuth } from './demo.ts'
+import { DOMAIN } from './domain.ts'
 import { reportFaults } from './faults.ts'
 import { Hub } from './live/hub.ts'
 import { type LogStream, loggerOptions } from './logging.ts'
+import type { Page } from './page-files.ts'
+import { addPage } from './page-route.ts'
 import { addPlainAnswers, answerClientError, answerFrameworkError } from './plain-answers.ts'
 import { createRoutes } from './services/routes.ts'
 import { Store } from './store.ts'
 import { noteDecoded } from './undecodable.ts'
-
-/** The `domain` of the ErrorInfo in rate-limit rejections (RATE-040). */
-export const DOMAIN = 'xmtp.org'
 
 /** Options of `createExampleServer`; each may be left out. */
 export interface ExampleServerOptions {
@@ -25,6 +25,8 @@ export interface ExampleServerOptions {
   limiter?: Limiter
   /** A SQLite file. Default: in memory. */
   database?: string
+  /** The page at `/` of the HTTP/1.1 listener, from `buildPage()`. Default: none. */
+  page?: Page
   /** What open streams pay. Default: the plugin's. */
   streams?: StreamsOptions
   /** Where log lines go. Default: standard output; false: nowhere. */
@@ -60,7 +62,7 @@ export interface ExampleServer {
  * @throws {StartProblem} when the database cannot be opened.
  */
 export async function createExampleServer(options: ExampleServerOptions = {}): Promise<ExampleServer> {
-  const { auth = demoAuth, limiter = createLimiter(), database, streams, log } = options
+  const { auth = demoAuth, limiter = createLimiter(), database, page, streams, log } = options
   const store = new Store(database)
   const hub = new Hub()
   const settings = {
@@ -85,6 +87,8 @@ export async function createExampleServer(options: ExampleServerOptions = {}): P
       app.allowance.connect({ routes, interceptors, readMaxBytes: bounds.requestBytes }),
     )
   }
+  const knowsDemoKey = auth.apiKeys.get(demo.apiKeyName) === demo.apiKey
+  if (page !== undefined) addPage(http, page, knowsDemoKey ? demo.apiKey : undefined)
   await Promise.all([http.ready(), h2c.ready()])
   return {
     http,

@@ -1,0 +1,40 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { fill, type Page, tagOf } from './page-files.ts'
+
+/** What the page may do: run and show what comes from here, call any server, and never make HTML out of text. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  'connect-src http: https:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/**
+ * Serves the page at `/`, and its files. Nothing of it is an RPC, so nothing of it is charged.
+ * @param demoKey An API key that everybody knows, for the page to offer. Default: none.
+ */
+export function addPage(app: FastifyInstance, page: Page, demoKey = ''): void {
+  const html = fill(page.html, { demoKey })
+  const tag = tagOf(html)
+  app.get('/', (request, reply) => {
+    // Asked for again each time, so that it names the files of this start.
+    guarded(reply).headers({ 'cache-control': 'no-cache', etag: tag, 'content-security-policy': POLICY })
+    if (request.headers['if-none-match'] === tag) return reply.code(304).send()
+    return reply.type('text/html; charset=utf-8').send(html)
+  })
+  for (const { path, type, body } of page.files) {
+    app.get(path, (_request, reply) =>
+      guarded(reply).header('cache-control', 'public, max-age=31536000, immutable').type(type).send(body),
+    )
+  }
+}
+
+function guarded(reply: FastifyReply): FastifyReply {
+  return reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+}
