@@ -108,7 +108,7 @@ t.test('a stream that waits takes up a topic when its wait is over, not before',
 })
 
 t.test('topics are added and removed while the stream is open', async (t) => {
-  const { page, server } = await openPage(t, browser)
+  const { page, server } = await openPage(t, browser, { limits: { stream_rent: '120/3600' } })
   const publish = publisher(t, server)
   await page.getByRole('button', { name: 'Open the stream' }).click()
   await publish('greetings', 'one')
