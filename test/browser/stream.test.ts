@@ -78,7 +78,7 @@ t.test(
 )
 
 t.test('a stream that was closed while it waits is not opened sooner by opening it again', async (t) => {
-  const { page } = await openPage(t, browser, { limits: { stream_rent: '2/2' } })
+  const { page } = await openPage(t, browser, { limits: { stream_rent: '2/8' } })
   const open = page.getByRole('button', { name: 'Open the stream' })
   await open.click()
   await page.getByRole('status').getByText('open', { exact: true }).waitFor()
@@ -93,7 +93,7 @@ t.test('a stream that was closed while it waits is not opened sooner by opening 
 })
 
 t.test('a stream that waits takes up a topic when its wait is over, not before', async (t) => {
-  const { page } = await openPage(t, browser, { limits: { stream_rent: '2/2' } })
+  const { page } = await openPage(t, browser, { limits: { stream_rent: '2/8' } })
   await page.getByRole('button', { name: 'Open the stream' }).click()
   await page.getByRole('status').getByText('open', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Remove greetings' }).click()
