@@ -28,7 +28,9 @@ const hosts = Array.from({ length: count }, (_, i): StreamHost => {
       if (denial !== undefined) throw new Error('denied: the limits are too low to measure')
       return undefined
     },
+    over() {},
     fail() {},
+    report() {},
   }
 })
 

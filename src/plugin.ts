@@ -9,7 +9,7 @@ import { isClientStreaming } from './charge/rpc-plan.ts'
 import { answerErrors } from './connect/answer-errors.ts'
 import { chargeRequest } from './connect/charge-request.ts'
 import { withAllowance } from './connect/context.ts'
-import { endUnread } from './connect/end-unread.ts'
+import { endCalls } from './connect/end-calls.ts'
 import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf, type RpcCharging } from './connect/rpc-charges.ts'
@@ -128,11 +128,14 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
     if (rpc === undefined) return
-    const clientStreams = isClientStreaming(rpc.plan.method)
-    if (clientStreams) route.preHandler = [endUnread(discard), ...[route.preHandler ?? []].flat()]
-    route.errorHandler = answerErrors(route.errorHandler, { ...discard, clientStreams })
+    const { method } = rpc.plan
+    const rejection = { ...discard, clientStreams: isClientStreaming(method) }
+    route.errorHandler = answerErrors(route.errorHandler, rejection)
+    if (method.methodKind !== 'unary') {
+      route.preHandler = [endCalls(rejection, allowanceFor), ...[route.preHandler ?? []].flat()]
+    }
     if (rpc.plan.free || !rpc.implemented) return
-    watch.hook(route, chargeRequest(rpc, requestCategory, allowanceFor, discard))
+    watch.hook(route, chargeRequest(requestCategory, allowanceFor, rejection))
   })
   app.addHook('onReady', async () => {
     watch.check(app)

@@ -68,6 +68,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   readonly #request: FastifyRequest
   #identifying: Promise<ResolvedCaller> | undefined
   caller: ResolvedCaller | undefined
+  /** To be called when the response of a streaming RPC is at its end, taken by its client or not. */
+  onResponseEnd: (() => void) | undefined
 
   constructor(services: AllowanceServices, request: FastifyRequest) {
     this.#services = services

@@ -22,7 +22,8 @@ export function checkOptions(options: object, rules: Readonly<Record<string, Rul
   if (problems.length > 0) throw new TypeError(problems.join('\n'))
 }
 
-function show(value: unknown): string {
+/** A value as a message may show it. */
+export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

@@ -6,6 +6,9 @@ interface Held {
   readonly until: number
 }
 
+/** More than a method has, unless a server makes them up. */
+const MAX_CATEGORIES = 100
+
 /** The retry delays that are running, by method and category: one of each is remembered. */
 export class HeldMethods {
   readonly #methods = new Map<string, Map<string, Held>>()
@@ -14,9 +17,19 @@ export class HeldMethods {
   hold(method: string, rejection: Rejection, now: number): void {
     const until = now + (rejection.retryDelayMs ?? 0)
     const categories = this.#methods.get(method) ?? new Map<string, Held>()
-    this.#methods.set(method, categories)
     if (until <= (categories.get(rejection.category)?.until ?? now)) return
+    this.#forget(now)
+    if (categories.size >= MAX_CATEGORIES) return
+    this.#methods.set(method, categories)
     categories.set(rejection.category, { rejection, until })
+  }
+
+  /** Those that have passed. */
+  #forget(now: number): void {
+    for (const [method, categories] of this.#methods) {
+      for (const [category, { until }] of categories) if (until <= now) categories.delete(category)
+      if (categories.size === 0) this.#methods.delete(method)
+    }
   }
 
   /** Of the delays that run for a method and apply, the one that ends last. */

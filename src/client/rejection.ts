@@ -30,15 +30,13 @@ export function rejectionOf(error: unknown, domain?: string): Rejection | undefi
     .find((detail) => detail.reason === REASON && (domain === undefined || detail.domain === domain))
   if (info === undefined) return undefined
 
-  const delays = error.findDetails(RetryInfoSchema).flatMap(({ retryDelay }) => retryDelay ?? [])
-  return {
-    domain: info.domain,
-    category: info.metadata.category ?? '',
-    retryDelayMs:
-      delays.length === 0
-        ? undefined
-        : Math.max(0, ...delays.map(({ seconds, nanos }) => Number(seconds) * 1000 + Math.ceil(nanos / 1e6))),
+  let retryDelayMs: number | undefined
+  for (const { retryDelay } of error.findDetails(RetryInfoSchema)) {
+    if (retryDelay === undefined) continue
+    const ms = Number(retryDelay.seconds) * 1000 + Math.ceil(retryDelay.nanos / 1e6)
+    retryDelayMs = Math.max(retryDelayMs ?? 0, ms)
   }
+  return { domain: info.domain, category: info.metadata.category ?? '', retryDelayMs }
 }
 
 /**
@@ -52,9 +50,12 @@ export function retryDelayOf(error: unknown, domain?: string): number | undefine
   return rejectionOf(error, domain)?.retryDelayMs
 }
 
+/** The longest google.protobuf.Duration. */
+const MAX_DURATION_MS = 315_576_000_000_000
+
 /** The rejection of a call that was not sent, because the delay of another one's rejection still runs for `leftMs`. */
 export function heldBackError({ domain, category }: Rejection, leftMs: number): ConnectError {
-  const ms = Math.ceil(leftMs)
+  const ms = Math.min(Math.ceil(leftMs), MAX_DURATION_MS)
   const retryDelay = { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 }
   return new ConnectError(
     `held back and not sent, for the rate limit of category ${category} (retry in ${ms} ms)`,

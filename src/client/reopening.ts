@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { aFunction, checkOptions } from './check-options.ts'
+import { aFunction, checkOptions, show } from './check-options.ts'
 import { Patience } from './patience.ts'
 import { type RetryOptions, retryRules, type Wait } from './retry-options.ts'
 
@@ -27,7 +27,7 @@ export interface ReopeningOptions extends RetryOptions {
  * that is open and ends a wait at once.
  *
  * @param open Opens the stream. `signal` is to be passed on to the call: it is how the stream is closed.
- * @throws TypeError when an option is wrong.
+ * @throws TypeError when `open` is no function, or an option is wrong.
  */
 export function reopening<Message>(
   open: (signal: AbortSignal) => AsyncIterable<Message> | PromiseLike<AsyncIterable<Message>>,
@@ -38,6 +38,9 @@ export function reopening<Message>(
     signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
     onWait: aFunction,
   })
+  if (!aFunction[1](open)) {
+    throw new TypeError(`open: must be a function, such as (signal) => client.watch({}, { signal }), got ${show(open)}`)
+  }
   const { signal: outer, onWait } = options
   const closing = new AbortController()
   const { signal } = closing

@@ -60,8 +60,10 @@ export const retryRules: Readonly<Record<keyof RetryOptions, Rule>> = {
   jitterMs: milliseconds('0 or more and finite', 0, Number.MAX_VALUE),
   backoffMs: milliseconds('1 or more and finite', 1, Number.MAX_VALUE),
   clock: [
-    'an object with the methods now and schedule',
-    (value) =>
-      aFunction[1]((value as ClientClock | null)?.now) && aFunction[1]((value as ClientClock | null)?.schedule),
+    'an object with the methods now, which returns a number, and schedule',
+    (value) => {
+      const { now, schedule } = (value ?? {}) as Partial<ClientClock>
+      return aFunction[1](now) && aFunction[1](schedule) && typeof (value as ClientClock).now() === 'number'
+    },
   ],
 }

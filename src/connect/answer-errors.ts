@@ -1,6 +1,7 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type RejectionOptions, sendRejection } from '../rejection/send.ts'
+import type { RejectionOptions } from '../rejection/send.ts'
+import { refuse } from './refuse.ts'
 
 /**
  * Makes the error handler of an RPC's route. A ConnectError that a hook of the app throws, as a spend there does, is answered in the
@@ -11,9 +12,11 @@ export function answerErrors(
   options: RejectionOptions,
 ): NonNullable<RouteOptions['errorHandler']> {
   return function allowanceErrorHandler(error, request: FastifyRequest, reply: FastifyReply) {
-    if (error instanceof ConnectError) return sendRejection(request, reply, error, options)
+    if (error instanceof ConnectError) return refuse(request, reply, error, options)
     if (before !== undefined) return before.call(this, error, request, reply)
     // On to the error handler of the scope.
-    throw error
+    if (error instanceof Error) throw error
+    // What is thrown here and is no Error, Fastify would send as an answer.
+    return request.server.errorHandler(error, request, reply)
   }
 }

@@ -1,11 +1,10 @@
 import { ConnectError } from '@connectrpc/connect'
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { isClientStreaming } from '../charge/rpc-plan.ts'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { ResolvedCaller } from '../limiter.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
-import { leaveToFastify, type RejectionOptions, sendRejection } from '../rejection/send.ts'
+import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
 import { ClientGoneError, type RequestAllowance } from '../request-allowance.ts'
-import type { WiredRpc } from './wired-routes.ts'
+import { leave, refuse } from './refuse.ts'
 
 /**
  * Makes the hook of an RPC's route that works out the caller and spends its unit of `request`, before the body is read
@@ -13,13 +12,10 @@ import type { WiredRpc } from './wired-routes.ts'
  * among them, have run whenever they were added.
  */
 export function chargeRequest(
-  rpc: WiredRpc,
   requestCategory: number,
   allowanceFor: (request: FastifyRequest) => RequestAllowance,
-  options: Omit<RejectionOptions, 'clientStreams'>,
+  rejection: RejectionOptions,
 ): onRequestHookHandler {
-  const rejection = { ...options, clientStreams: isClientStreaming(rpc.plan.method) }
-
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.
     if (request.method === 'OPTIONS') return done()
@@ -27,7 +23,7 @@ export function chargeRequest(
     const allowance = allowanceFor(request)
     const fail = (error: unknown) => {
       if (reply.sent) return
-      if (error instanceof ConnectError) return refuse(request, reply, error, rejection)
+      if (error instanceof ConnectError) return void refuse(request, reply, error, rejection)
       if (error instanceof ClientGoneError) return leave(request, reply)
       const answer = () => done(error as Error)
       leaveToFastify(request, reply, rejection).then(answer, answer)
@@ -42,7 +38,7 @@ export function chargeRequest(
         return fail(error)
       }
       if (denied === undefined) done()
-      else refuse(request, reply, denied, rejection)
+      else void refuse(request, reply, denied, rejection)
     }
 
     let caller: ResolvedCaller | Promise<ResolvedCaller>
@@ -54,18 +50,4 @@ export function chargeRequest(
     if (caller instanceof Promise) caller.then(charge, fail)
     else charge(caller)
   }
-}
-
-function refuse(request: FastifyRequest, reply: FastifyReply, error: ConnectError, options: RejectionOptions): void {
-  sendRejection(request, reply, error, options).catch((cause: unknown) => {
-    request.log.error({ err: cause }, 'a rejection could not be written')
-    leave(request, reply)
-  })
-}
-
-/** Ends a request that nobody can be answered: with it its stream on HTTP/2, its connection on HTTP/1.1. */
-function leave({ raw }: FastifyRequest, reply: FastifyReply): void {
-  reply.hijack()
-  raw.destroy()
-  if (!('stream' in raw)) raw.socket.destroy()
 }

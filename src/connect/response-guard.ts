@@ -28,7 +28,9 @@ export class ResponseGuard {
     return {
       [Symbol.asyncIterator]: () => {
         const iterator = handler[Symbol.asyncIterator]()
-        this.#leave = () => iterator.return?.().then(ignore, ignore)
+        // Not every iterator keeps to its type: this one is the app's.
+        const leave = async () => iterator.return?.()
+        this.#leave = () => void leave().catch(ignore)
         const { throw: passThrow, return: passReturn } = iterator
         return {
           next: () => this.settle(() => iterator.next()),

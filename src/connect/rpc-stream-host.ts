@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { ResolvedCaller } from '../limiter.ts'
 import type { RequestAllowance } from '../request-allowance.ts'
 import type { StreamDenial, StreamHost } from '../stream/open-stream.ts'
@@ -46,7 +47,16 @@ export class RpcStreamHost implements StreamHost {
     return { error: this.#allowance.rejectionOf(denial), retryDelayMs: denial.retryDelayMs }
   }
 
+  /** Connect aborts the signal at a deadline, and leaves it to the handler to stop. Who has left is told nothing. */
+  over(reason: unknown): void {
+    if (reason instanceof ConnectError && reason.code === Code.DeadlineExceeded) this.#response.fail(reason)
+  }
+
   fail(error: Error): void {
     this.#response.fail(error)
+  }
+
+  report(error: unknown): void {
+    this.#allowance.report(error, 'update of a stream failed')
   }
 }

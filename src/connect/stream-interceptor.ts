@@ -10,7 +10,15 @@ export const streamInterceptor: Interceptor = (next) => async (request) => {
   const allowance = request.contextValues.get(allowanceKey)
   if (!request.stream || allowance === undefined) return next(request)
   const guard = new ResponseGuard()
-  allowance.serve({ signal: request.signal, fail: (error) => guard.fail(error) })
+  const end = () => allowance.request.onResponseEnd?.()
+  request.signal.addEventListener('abort', end, { once: true })
+  allowance.serve({
+    signal: request.signal,
+    fail(error) {
+      guard.fail(error)
+      end()
+    },
+  })
   const response = await guard.settle(() => next(request))
   return response.stream ? { ...response, message: guard.messages(response.message) } : response
 }

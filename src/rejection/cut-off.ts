@@ -1,5 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { constants, type Http2ServerRequest, type Http2Session, type ServerHttp2Stream } from 'node:http2'
+import {
+  constants,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import { Socket } from 'node:net'
 import { flow, linger, type RawRequest } from './discard-body.ts'
 import type { Patience } from './patience.ts'
@@ -19,14 +25,22 @@ export function cutOffStream(raw: Http2ServerRequest, patience: Patience): void 
   })
 }
 
-/** Gives up an HTTP/2 stream whose client does not take its answer. */
-export function expireAnswer(raw: Http2ServerRequest, patience: Patience): void {
-  const { stream } = raw
+/**
+ * Gives up a request whose client does not take its answer, which is at its end: the stream on HTTP/2, the connection on
+ * HTTP/1.1. Nothing else would ever free what waits to be taken.
+ */
+export function expireAnswer(
+  raw: RawRequest,
+  response: ServerResponse | Http2ServerResponse,
+  patience: Patience,
+): void {
+  const out = 'stream' in raw ? raw.stream : (response as ServerResponse)
   // Almost every answer is taken by then.
   setImmediate(() => {
-    if (stream.destroyed || stream.writableFinished) return
-    const stopWaiting = patience.wait(() => close(raw, stream, constants.NGHTTP2_CANCEL))
-    stream.once('finish', stopWaiting).once('close', stopWaiting)
+    if (out.destroyed || out.writableFinished) return
+    const giveUp = () => ('stream' in raw ? close(raw, raw.stream, constants.NGHTTP2_CANCEL) : raw.socket.destroy())
+    const stopWaiting = patience.wait(giveUp)
+    out.once('finish', stopWaiting).once('close', stopWaiting)
   })
 }
 

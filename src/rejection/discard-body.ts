@@ -56,7 +56,8 @@ function drain(
 
 /** Lets what comes be lost, unless somebody listens to it as data. */
 export function flow(raw: RawRequest): void {
-  // A handler that waited for more would hold it up.
+  // A handler that waited for more, or a hook that piped it, would hold it up.
+  raw.unpipe()
   raw.removeAllListeners('readable').resume()
 }
 

@@ -33,6 +33,7 @@ export async function sendRejection(
 
   const out = reply.raw
   if (out.destroyed) return
+  if (out.headersSent) throw new Error('a response has begun already')
   // Fastify would copy these itself in reply.send, which gRPC's trailers-only answer cannot go through.
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) out.setHeader(name, value as string)
@@ -43,7 +44,7 @@ export async function sendRejection(
 
   if ('stream' in raw) {
     if (!bodyEnded) cutOffStream(raw, options.patience)
-    expireAnswer(raw, options.patience)
+    expireAnswer(raw, out, options.patience)
   } else {
     out.setHeader('content-length', Buffer.byteLength(wire.body ?? ''))
     if (!bodyEnded) {

@@ -43,6 +43,8 @@ export class CatchUpReads {
   #tryAll(): void {
     while (this.#waiting.length > 0) {
       const denial = this.#spend()
+      // Whoever was told of the denial may have ended the stream.
+      if (this.#waiting.length === 0) return
       if (denial === undefined) {
         this.#waiting.shift()!.start()
         continue

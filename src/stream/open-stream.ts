@@ -56,6 +56,12 @@ export interface StreamHost {
   /** Spends `units` of rent, or of `request` for a read; a denial tells the delay of a spend of `retryUnits`. */
   spend(category: 'rent' | 'request', units: number, retryUnits: number): StreamDenial | undefined
 
+  /** The stream is over with its request: what a handler still delivers, nobody pays for. */
+  over(reason: unknown): void
+
   /** Ends the response with an error, whatever the handler does. */
   fail(error: Error): void
+
+  /** Tells the developer of a mistake in an update, of which the client must learn nothing. */
+  report(error: unknown): void
 }

@@ -20,6 +20,7 @@ export class RentQueue {
   #first: Tenant | undefined
   #last: Tenant | undefined
   #cancel: (() => void) | undefined
+  #isSettling = false
   #latestNs: bigint
 
   constructor(clock: Clock, periodNs: bigint) {
@@ -35,11 +36,25 @@ export class RentQueue {
 
   /** A stream has opened, and paid: its periods begin each whole number of periods from now. */
   add(tenant: Tenant): void {
-    this.#append(tenant, this.#now() + this.#periodNs)
+    // Whoever is overdue comes before it, or the order would be lost.
+    this.settle()
+    this.#append(tenant, this.#latestNs + this.#periodNs)
     this.#arm()
   }
 
+  /** Lets one that leaves pay for those of its periods that have begun, and removes it. */
+  leave(tenant: Tenant): void {
+    const now = this.#now()
+    while (this.#has(tenant) && tenant.dueNs <= now) {
+      tenant.dueNs += this.#periodNs
+      tenant.payPeriod()
+    }
+    this.remove(tenant)
+  }
+
+  /** Of one that is not there nothing is removed. */
   remove(tenant: Tenant): void {
+    if (!this.#has(tenant)) return
     this.#unlink(tenant)
     if (this.#first !== undefined) return
     this.#cancel?.()
@@ -52,10 +67,17 @@ export class RentQueue {
    */
   settle(): void {
     const now = this.#now()
-    for (let due = this.#first; due !== undefined && due.dueNs <= now; due = this.#first) {
-      this.#unlink(due)
-      this.#append(due, due.dueNs + this.#periodNs)
-      due.payPeriod()
+    // A stream that ends for it may end others.
+    if (this.#isSettling) return
+    this.#isSettling = true
+    try {
+      for (let due = this.#first; due !== undefined && due.dueNs <= now; due = this.#first) {
+        this.#unlink(due)
+        this.#append(due, due.dueNs + this.#periodNs)
+        due.payPeriod()
+      }
+    } finally {
+      this.#isSettling = false
     }
   }
 
@@ -64,9 +86,16 @@ export class RentQueue {
     if (this.#first === undefined || this.#cancel !== undefined) return
     this.#cancel = this.#clock.schedule(this.#first.dueNs, () => {
       this.#cancel = undefined
-      this.settle()
-      this.#arm()
+      try {
+        this.settle()
+      } finally {
+        this.#arm()
+      }
     })
+  }
+
+  #has(tenant: Tenant): boolean {
+    return tenant === this.#first || tenant.previous !== undefined
   }
 
   #append(tenant: Tenant, dueNs: bigint): void {

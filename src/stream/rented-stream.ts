@@ -30,6 +30,8 @@ export class RentedStream implements OpenStream, Tenant {
   #reason: unknown
   #controller: AbortController | undefined
   #reads: CatchUpReads | undefined
+  /** Fails the reads that are paid and not yet done. */
+  #reading: Set<(reason: unknown) => void> | undefined
 
   /** Of a stream whose first period is paid. */
   constructor(terms: StreamTerms, host: StreamHost, topics: number, rent: number) {
@@ -60,6 +62,7 @@ export class RentedStream implements OpenStream, Tenant {
       this.#update(topics, options.registers === true)
       resolve()
     } catch (error) {
+      if (!this.#ended) this.#host.report(error)
       this.#handled(promise)
       reject(error)
     }
@@ -88,13 +91,17 @@ export class RentedStream implements OpenStream, Tenant {
       reject(error)
     }
     const start = async () => {
+      if (this.#ended) return fail(this.#reason)
+      this.#reading ??= new Set()
+      this.#reading.add(fail)
       try {
-        if (this.#ended) throw this.#reason
         const result = await read()
-        if (this.#ended) throw this.#reason
-        resolve(result)
+        // Its end has failed it otherwise.
+        if (!this.#ended) resolve(result)
       } catch (error) {
         fail(error)
+      } finally {
+        this.#reading.delete(fail)
       }
     }
     if (this.#ended) {
@@ -108,25 +115,33 @@ export class RentedStream implements OpenStream, Tenant {
   }
 
   end(): void {
-    this.#terms.queue.settle()
+    if (this.#ended) return
+    this.#terms.queue.leave(this)
     this.#stop(new DOMException('the stream has ended', 'AbortError'))
   }
 
   /** The request is over. */
   handleEvent(): void {
-    this.#terms.queue.settle()
-    this.#stop(this.#host.signal.reason)
+    if (this.#ended) return
+    this.#terms.queue.leave(this)
+    const { reason } = this.#host.signal
+    this.#host.over(reason)
+    this.#stop(reason)
   }
 
   payPeriod(): void {
     this.#paid = this.#rent
     const denial = this.#host.spend('rent', this.#rent, this.#rent)
-    if (denial !== undefined) this.fail(denial.error)
+    if (denial !== undefined) this.#deny(denial.error)
   }
 
   /** Ends the stream and its response. */
   fail(error: Error): void {
-    if (this.#ended) return
+    if (!this.#ended) this.#deny(error)
+  }
+
+  /** The same for one that whoever was told of the denial may have ended by then. */
+  #deny(error: Error): void {
     this.#host.fail(error)
     this.#stop(error)
   }
@@ -134,7 +149,7 @@ export class RentedStream implements OpenStream, Tenant {
   #spend(category: 'rent' | 'request', units: number, retryUnits: number): void {
     const denial = this.#host.spend(category, units, retryUnits)
     if (denial === undefined) return
-    this.fail(denial.error)
+    this.#deny(denial.error)
     throw denial.error
   }
 
@@ -145,6 +160,7 @@ export class RentedStream implements OpenStream, Tenant {
     this.#terms.queue.remove(this)
     this.#host.signal.removeEventListener('abort', this)
     this.#reads?.stop(reason)
+    for (const fail of this.#reading ?? []) fail(reason)
     this.#controller?.abort(reason)
   }
 

@@ -30,6 +30,8 @@ export class Streams {
     const rent = rentFor(this.#terms.rentOf, topics)
     if (this.#closed !== undefined) throw this.#closed
     host.signal.throwIfAborted()
+    // Who is overdue pays first: it may be the same caller.
+    this.#queue.settle()
     const denial = host.spend('rent', rent, rent)
     if (denial !== undefined) throw denial.error
     return new RentedStream(this.#terms, host, topics, rent)

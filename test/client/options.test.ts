@@ -21,8 +21,16 @@ t.test('options that are wrong are refused, with path, value and what is allowed
     ['jitterMs', -1, 'options.jitterMs: must be a number of milliseconds, 0 or more and finite, got -1'],
     ['jitterMs', Infinity, 'options.jitterMs: must be a number of milliseconds, 0 or more and finite, got Infinity'],
     ['backoffMs', 0, 'options.backoffMs: must be a number of milliseconds, 1 or more and finite, got 0'],
-    ['clock', {}, 'options.clock: must be an object with the methods now and schedule, got an object'],
-    ['clock', null, 'options.clock: must be an object with the methods now and schedule, got null'],
+    [
+      'clock',
+      {},
+      'options.clock: must be an object with the methods now, which returns a number, and schedule, got an object',
+    ],
+    [
+      'clock',
+      null,
+      'options.clock: must be an object with the methods now, which returns a number, and schedule, got null',
+    ],
     ['onWait', 'log', 'options.onWait: must be a function, got "log"'],
   ]
   for (const [option, value, message] of rows) {

@@ -28,6 +28,7 @@ export class RecordingHost implements StreamHost {
   /** How often a spend was tried, admitted or denied. */
   tries = 0
   readonly failures: Error[] = []
+  readonly reports: unknown[] = []
   readonly controller = new AbortController()
   readonly #limiter: Limiter
   readonly #clock: Clock
@@ -52,8 +53,14 @@ export class RecordingHost implements StreamHost {
     return { error: new Denied(category, retryDelayMs), retryDelayMs }
   }
 
+  over(): void {}
+
   fail(error: Error): void {
     this.failures.push(error)
+  }
+
+  report(error: unknown): void {
+    this.reports.push(error)
   }
 }
 
