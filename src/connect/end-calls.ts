@@ -19,7 +19,7 @@ export function endCalls(
       if ('stream' in raw) cutOffStream(raw, patience)
       else endConnectionAfter(reply.raw, raw, maxDiscardBytes, patience)
     }
-    allowanceFor(request).onResponseEnd = () => expireAnswer(raw, reply.raw, patience)
+    allowanceFor(request).onResponseEnd = () => expireAnswer(raw, reply.raw, patience, true)
     done()
   }
 }

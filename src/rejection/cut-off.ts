@@ -28,19 +28,22 @@ export function cutOffStream(raw: Http2ServerRequest, patience: Patience): void 
 /**
  * Gives up a request whose client does not take its answer, which is at its end: the stream on HTTP/2, the connection on
  * HTTP/1.1. Nothing else would ever free what waits to be taken.
+ * @param hasTrailers On HTTP/2 they wait for the client too, and only a stream that is closed has sent them.
  */
 export function expireAnswer(
   raw: RawRequest,
   response: ServerResponse | Http2ServerResponse,
   patience: Patience,
+  hasTrailers = false,
 ): void {
   const out = 'stream' in raw ? raw.stream : (response as ServerResponse)
+  const last = 'stream' in raw && hasTrailers ? 'close' : 'finish'
   // Almost every answer is taken by then.
   setImmediate(() => {
-    if (out.destroyed || out.writableFinished) return
+    if (out.destroyed || (last === 'finish' && out.writableFinished)) return
     const giveUp = () => ('stream' in raw ? close(raw, raw.stream, constants.NGHTTP2_CANCEL) : raw.socket.destroy())
     const stopWaiting = patience.wait(giveUp)
-    out.once('finish', stopWaiting).once('close', stopWaiting)
+    out.once(last, stopWaiting).once('close', stopWaiting)
   })
 }
 
