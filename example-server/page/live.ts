@@ -1,7 +1,7 @@
 import { createContextValues } from '@connectrpc/connect'
 import { reopening, type Wait } from '../../src/client/index.ts'
 import type { StoredEnvelope } from '../gen/example/v1/backend_pb.ts'
-import { inWords } from './call.ts'
+import { ANOTHER_CALLER, inWords } from './call.ts'
 import { type Connection, patience, watcherKey } from './connection.ts'
 import { byId, element, setText } from './dom.ts'
 import { log, prepend } from './log.ts'
@@ -20,6 +20,7 @@ export class LiveStream {
   readonly #place = byId('stream-refusals', HTMLElement)
   #state: 'closed' | 'opening' | 'open' | 'waiting' = 'closed'
   #closing = new AbortController()
+  #left: AbortSignal | undefined
 
   /** `onChange` is called whenever the state is another, and when something may have been spent. */
   constructor(connection: () => Connection, onChange: () => void) {
@@ -36,9 +37,14 @@ export class LiveStream {
     this.#become('closed')
   }
 
-  /** Takes up topics or a connection that have changed. One that waits takes them up when its wait is over, not before. */
+  /**
+   * Takes up topics or a connection that have changed. One that waits takes them up when its wait is over, not before;
+   * another caller does not wait for it.
+   */
   reopen(): void {
-    if (this.#state === 'open' || this.#state === 'opening') this.open()
+    const anew = this.#state === 'waiting' && this.#left?.aborted
+    if (anew) log('failed', `SubscribeStatic: waits no longer, ${ANOTHER_CALLER}`)
+    if (anew || this.#state === 'open' || this.#state === 'opening') this.open()
   }
 
   /** Opens it from its cursors, in place of the one that is open. */
@@ -63,7 +69,9 @@ export class LiveStream {
       (signal) => {
         const topics = [...this.cursors].map(([topic, afterSequenceId]) => ({ topic, afterSequenceId }))
         this.#become('opening')
-        return this.#connection().backend.subscribeStatic({ topics }, { signal, contextValues })
+        const { backend, left } = this.#connection()
+        this.#left = left
+        return backend.subscribeStatic({ topics }, { signal, contextValues })
       },
       { ...patience, signal: closing.signal, onWait: waits },
     )

@@ -1,6 +1,7 @@
-import { makeCall } from './call.ts'
+import { ANOTHER_CALLER, makeCall } from './call.ts'
 import type { Connection } from './connection.ts'
 import { byId } from './dom.ts'
+import { log } from './log.ts'
 import { count } from './words.ts'
 
 /** The buttons that publish, one or a burst. `onSpent` is called after each call. */
@@ -17,10 +18,11 @@ export function startPublishing(connection: () => Connection, onSpent: () => voi
       topic: topic.value,
       payload: { case: 'applicationMessage' as const, value: new TextEncoder().encode(line) },
     }))
-    const { backend } = connection()
+    const { backend, left } = connection()
     const through = await makeCall({
       what: `Publish, ${count(texts.length, 'envelope')}`,
       place,
+      left,
       cancel,
       async send(options) {
         const { sequenceIds } = await backend.publish({ envelopes }, options)
@@ -42,12 +44,16 @@ export function startPublishing(connection: () => Connection, onSpent: () => voi
     const texts = Array.from({ length: size.valueAsNumber }, (_, i) => `${text.value} ${i + 1}`)
     const calls = whole.checked ? [texts] : texts.map((line) => [line])
     const cancel = new AbortController()
+    const caller = connection().left
     let done = 0
     progress.value = ''
     for (const lines of calls) {
-      if (!(await publish(lines, cancel))) break
+      if (caller.aborted || !(await publish(lines, cancel))) break
       done += lines.length
       progress.value = `${done} of ${texts.length} published`
+    }
+    if (caller.aborted && done < texts.length) {
+      log('failed', `${texts.length - done} of ${texts.length} of the burst are not published: ${ANOTHER_CALLER}`)
     }
   })
 }

@@ -14,11 +14,17 @@ export function startSettings(onChange: (connection: Connection) => void): void 
   const demoKey = byId('demo-key', HTMLButtonElement)
   const server = byId('server-url', HTMLInputElement)
   let settings: Settings = { url: location.origin, protocol: 'Connect', credential: { kind: 'none' } }
+  let caller = new AbortController()
 
   const change = (part: Partial<Settings>) => {
-    settings = { ...settings, ...part }
+    const next = { ...settings, ...part }
+    if (!isSameCaller(settings, next)) {
+      caller.abort()
+      caller = new AbortController()
+    }
+    settings = next
     setText(byId('server-name', HTMLElement), settings.url === location.origin ? 'this server' : settings.url)
-    onChange(connect(settings))
+    onChange(connect(settings, caller.signal))
   }
   const kind = () => new FormData(identity).get('credential') as Credential['kind']
   const useSecret = () => {
@@ -77,4 +83,8 @@ export function startSettings(onChange: (connection: Connection) => void): void 
 
   showKind()
   change({})
+}
+
+function isSameCaller(a: Settings, b: Settings): boolean {
+  return a.url === b.url && JSON.stringify(a.credential) === JSON.stringify(b.credential)
 }
