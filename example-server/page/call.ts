@@ -1,5 +1,5 @@
 import { type CallOptions, Code, ConnectError, createContextValues } from '@connectrpc/connect'
-import { watcherKey } from './connection.ts'
+import { type Connection, watcherKey } from './connection.ts'
 import { byId, setText } from './dom.ts'
 import { log } from './log.ts'
 import { announce, showRefusal } from './refusals.ts'
@@ -14,8 +14,8 @@ export interface Call {
   what: string
   /** Where its refusals are shown. */
   place: HTMLElement
-  /** When this is aborted, it waits no longer: what waits would go out as somebody else. */
-  left: AbortSignal
+  /** Waits no longer when this is left: what waits would go out as somebody else. */
+  connection: Connection
   /** Ends it, also while it waits. */
   cancel: AbortController
   /** Makes it with these options; returns what to say of the answer. */
@@ -23,7 +23,7 @@ export interface Call {
 }
 
 /** Makes a call, shows its waits, and logs what happens. Returns whether it went through. */
-export async function makeCall({ what, place, left, cancel, send }: Call): Promise<boolean> {
+export async function makeCall({ what, place, connection: { url, left }, cancel, send }: Call): Promise<boolean> {
   let tries = 0
   let clear = () => {}
   let waiting = false
@@ -53,7 +53,7 @@ export async function makeCall({ what, place, left, cancel, send }: Call): Promi
     if (tries > 1) announce(`${what} went through.`)
     return true
   } catch (error) {
-    const failure = `${what}: ${cancel.signal.aborted ? canceled(left) : inWords(error)}`
+    const failure = `${what}: ${cancel.signal.aborted ? canceled(left) : inWords(error, url)}`
     log('failed', failure)
     showOutcome(failure)
     announce(failure)
@@ -72,8 +72,10 @@ function showOutcome(text: string): void {
   setText(byId('outcome', HTMLElement), text)
 }
 
-/** What a person is told of an error. */
-export function inWords(error: unknown): string {
-  const { code, rawMessage } = ConnectError.from(error)
+/** What a person is told of an error of a call to `url`. */
+export function inWords(error: unknown, url: string): string {
+  const { code, rawMessage, cause } = ConnectError.from(error)
+  // What fetch throws, for whatever reason, and in each browser's own words.
+  if (cause instanceof TypeError) return `no answer from ${url}`
   return `${Code[code]}: ${rawMessage}`
 }

@@ -10,6 +10,8 @@ import { duration } from './words.ts'
 
 const KEPT = 50
 
+type State = 'closed' | 'opening' | 'open' | 'waiting'
+
 /** The stream, open or not, and how far it has got in each of its topics. */
 export class LiveStream {
   /** The number of the last envelope received of each topic. */
@@ -18,7 +20,8 @@ export class LiveStream {
   readonly #onChange: () => void
   readonly #received = byId('received', HTMLOListElement)
   readonly #place = byId('stream-refusals', HTMLElement)
-  #state: 'closed' | 'opening' | 'open' | 'waiting' = 'closed'
+  #state: State = 'closed'
+  #wasOpen = false
   #closing = new AbortController()
   #left: AbortSignal | undefined
 
@@ -33,6 +36,7 @@ export class LiveStream {
   }
 
   close(): void {
+    log('sent', this.#state === 'waiting' ? 'the stream waits no longer' : 'the stream is closed')
     this.#closing.abort()
     this.#become('closed')
   }
@@ -54,6 +58,8 @@ export class LiveStream {
     this.#closing = closing
     this.#become('opening')
     let clear = () => {}
+    let { url } = this.#connection()
+    let ending = ''
     const waits = (wait: Wait) => {
       log('refused', `no ${wait.rejection.category} left: the stream opens in ${duration(wait.waitMs)}`)
       clear()
@@ -69,8 +75,9 @@ export class LiveStream {
       (signal) => {
         const topics = [...this.cursors].map(([topic, afterSequenceId]) => ({ topic, afterSequenceId }))
         this.#become('opening')
-        const { backend, left } = this.#connection()
+        const { backend, left, url: now } = this.#connection()
         this.#left = left
+        url = now
         return backend.subscribeStatic({ topics }, { signal, contextValues })
       },
       { ...patience, signal: closing.signal, onWait: waits },
@@ -84,12 +91,14 @@ export class LiveStream {
         }
         for (const envelope of event.case === 'messages' ? event.value.envelopes : []) this.#receive(envelope)
       }
+      ending = 'the server ended it'
       if (!closing.signal.aborted) log('came', 'the stream has ended')
     } catch (error) {
-      if (!closing.signal.aborted) log('failed', `SubscribeStatic: ${inWords(error)}`)
+      ending = inWords(error, url)
+      if (!closing.signal.aborted) log('failed', `SubscribeStatic: ${ending}`)
     } finally {
       clear()
-      if (this.#closing === closing) this.#become('closed')
+      if (!closing.signal.aborted) this.#become('closed', ending)
     }
   }
 
@@ -103,9 +112,14 @@ export class LiveStream {
     prepend(this.#received, line, KEPT)
   }
 
-  #become(state: 'closed' | 'opening' | 'open' | 'waiting'): void {
+  /** `why` it is closed, when nobody here has closed it. */
+  #become(state: State, why = ''): void {
     this.#state = state
-    setText(byId('stream-state', HTMLElement), state === 'waiting' ? 'waiting to be let in again' : state)
+    if (state === 'open' || state === 'closed') this.#wasOpen = state === 'open'
+    const shown = byId('stream-state', HTMLElement)
+    const waiting = this.#wasOpen ? 'waiting to be let in again' : 'waiting to be let in'
+    setText(shown, state === 'waiting' ? waiting : state + (why && `: ${why}`))
+    shown.classList.toggle('failed', why !== '')
     this.#onChange()
   }
 }

@@ -27,9 +27,13 @@ export function startSettings(onChange: (connection: Connection) => void): void 
     onChange(connect(settings, caller.signal))
   }
   const kind = () => new FormData(identity).get('credential') as Credential['kind']
+  const given = () => {
+    const text = secret.value.trim()
+    return kind() === 'jwt' ? text.replace(/^bearer\s+/i, '') : text
+  }
   const useSecret = () => {
     const chosen = kind()
-    if (chosen !== 'none') change({ credential: { kind: chosen, secret: secret.value.trim() } })
+    if (chosen !== 'none') change({ credential: { kind: chosen, secret: given() } })
   }
   const showKind = () => {
     const chosen = kind()
@@ -48,7 +52,7 @@ export function startSettings(onChange: (connection: Connection) => void): void 
     if (kind() === 'none') change({ credential: { kind: 'none' } })
   })
   secret.addEventListener('input', () => {
-    const sendable = /^[\x21-\x7e]*$/.test(secret.value.trim())
+    const sendable = /^[\x21-\x7e]*$/.test(given())
     secret.setCustomValidity(sendable ? '' : 'Only visible ASCII characters can be sent in a header.')
   })
   identity.addEventListener('submit', (event) => {
