@@ -32,7 +32,15 @@ t.test('the page says who the server takes you for', async (t) => {
   await page.getByRole('textbox', { name: 'Token' }).fill('of-nobody')
   await page.locator('#identity').getByRole('button', { name: 'Use it' }).click()
   await page.getByRole('alert').getByText('Unauthenticated').waitFor()
-  t.equal(await page.locator('#left').getByText(/^not known/).first().isVisible(), true, 'nor what was left to alice')
+  t.equal(
+    await page
+      .locator('#left')
+      .getByText(/^not known/)
+      .first()
+      .isVisible(),
+    true,
+    'nor what was left to alice',
+  )
 
   await page.getByRole('radio', { name: 'Address', exact: true }).check({ force: true })
   await page.getByText('address 127.0.0.1').waitFor()
@@ -106,7 +114,10 @@ t.test('a server that is away is said to be away, and found again', async (t) =>
   const meters = page.getByRole('meter')
   for (const meter of await meters.all()) t.equal(await meter.getAttribute('aria-valuetext'), 'not known')
   t.ok((await page.locator('.units').allTextContents()).every((text) => text === 'not known'))
-  t.notOk((await page.locator('.full').allTextContents()).some((text) => text !== ''), 'nothing refills')
+  t.notOk(
+    (await page.locator('.full').allTextContents()).some((text) => text !== ''),
+    'nothing refills',
+  )
   await page.unroute('**/GetAllowance')
   await page.getByText('address 127.0.0.1').waitFor()
   t.ok(await page.getByRole('alert').isHidden())
