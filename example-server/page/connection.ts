@@ -25,6 +25,8 @@ export interface Connection extends Settings {
   readonly backend: Client<typeof BackendService>
   /** Does not: for what is free. */
   readonly free: Client<typeof BackendService>
+  /** Aborted when calls go out as another caller, or to another server. */
+  readonly left: AbortSignal
 }
 
 /** Is told what happens to a call on its way. */
@@ -40,7 +42,7 @@ export const watcherKey = createContextKey<Watcher | undefined>(undefined)
 /** There is a person who watches and can cancel: wait as long as it takes, and exactly as long as the server says. */
 export const patience = { domain: DOMAIN, maxTries: 1000, maxWaitMs: Infinity, jitterMs: 0 }
 
-export function connect(settings: Settings): Connection {
+export function connect(settings: Settings, left: AbortSignal): Connection {
   const { url, protocol, credential } = settings
   const createTransport = protocol === 'Connect' ? createConnectTransport : createGrpcWebTransport
   const clientWith = (...interceptors: Interceptor[]) =>
@@ -51,7 +53,7 @@ export function connect(settings: Settings): Connection {
     holdBack: (request) => request.stream,
     onWait: (wait, request) => watcherOf(request)?.waits(wait),
   })
-  return { ...settings, backend: clientWith(waiting, noteTries), free: clientWith() }
+  return { ...settings, backend: clientWith(waiting, noteTries), free: clientWith(), left }
 }
 
 // After the one that waits: it sees every try.

@@ -1,7 +1,7 @@
 import { createContextValues } from '@connectrpc/connect'
 import { reopening, type Wait } from '../../src/client/index.ts'
 import type { StoredEnvelope } from '../gen/example/v1/backend_pb.ts'
-import { inWords } from './call.ts'
+import { ANOTHER_CALLER, inWords } from './call.ts'
 import { type Connection, patience, watcherKey } from './connection.ts'
 import { byId, element, setText } from './dom.ts'
 import { log, prepend } from './log.ts'
@@ -9,6 +9,8 @@ import { showRefusal } from './refusals.ts'
 import { duration } from './words.ts'
 
 const KEPT = 50
+
+type State = 'closed' | 'opening' | 'open' | 'waiting'
 
 /** The stream, open or not, and how far it has got in each of its topics. */
 export class LiveStream {
@@ -18,8 +20,10 @@ export class LiveStream {
   readonly #onChange: () => void
   readonly #received = byId('received', HTMLOListElement)
   readonly #place = byId('stream-refusals', HTMLElement)
-  #state: 'closed' | 'opening' | 'open' | 'waiting' = 'closed'
+  #state: State = 'closed'
+  #wasOpen = false
   #closing = new AbortController()
+  #left: AbortSignal | undefined
 
   /** `onChange` is called whenever the state is another, and when something may have been spent. */
   constructor(connection: () => Connection, onChange: () => void) {
@@ -32,13 +36,19 @@ export class LiveStream {
   }
 
   close(): void {
+    log('sent', this.#state === 'waiting' ? 'the stream waits no longer' : 'the stream is closed')
     this.#closing.abort()
     this.#become('closed')
   }
 
-  /** Takes up topics or a connection that have changed. One that waits takes them up when its wait is over, not before. */
+  /**
+   * Takes up topics or a connection that have changed. One that waits takes them up when its wait is over, not before;
+   * another caller does not wait for it.
+   */
   reopen(): void {
-    if (this.#state === 'open' || this.#state === 'opening') this.open()
+    const anew = this.#state === 'waiting' && this.#left?.aborted
+    if (anew) log('failed', `SubscribeStatic: waits no longer, ${ANOTHER_CALLER}`)
+    if (anew || this.#state === 'open' || this.#state === 'opening') this.open()
   }
 
   /** Opens it from its cursors, in place of the one that is open. */
@@ -48,6 +58,8 @@ export class LiveStream {
     this.#closing = closing
     this.#become('opening')
     let clear = () => {}
+    let { url } = this.#connection()
+    let ending = ''
     const waits = (wait: Wait) => {
       log('refused', `no ${wait.rejection.category} left: the stream opens in ${duration(wait.waitMs)}`)
       clear()
@@ -63,7 +75,10 @@ export class LiveStream {
       (signal) => {
         const topics = [...this.cursors].map(([topic, afterSequenceId]) => ({ topic, afterSequenceId }))
         this.#become('opening')
-        return this.#connection().backend.subscribeStatic({ topics }, { signal, contextValues })
+        const { backend, left, url: now } = this.#connection()
+        this.#left = left
+        url = now
+        return backend.subscribeStatic({ topics }, { signal, contextValues })
       },
       { ...patience, signal: closing.signal, onWait: waits },
     )
@@ -76,12 +91,14 @@ export class LiveStream {
         }
         for (const envelope of event.case === 'messages' ? event.value.envelopes : []) this.#receive(envelope)
       }
+      ending = 'the server ended it'
       if (!closing.signal.aborted) log('came', 'the stream has ended')
     } catch (error) {
-      if (!closing.signal.aborted) log('failed', `SubscribeStatic: ${inWords(error)}`)
+      ending = inWords(error, url)
+      if (!closing.signal.aborted) log('failed', `SubscribeStatic: ${ending}`)
     } finally {
       clear()
-      if (this.#closing === closing) this.#become('closed')
+      if (!closing.signal.aborted) this.#become('closed', ending)
     }
   }
 
@@ -95,9 +112,14 @@ export class LiveStream {
     prepend(this.#received, line, KEPT)
   }
 
-  #become(state: 'closed' | 'opening' | 'open' | 'waiting'): void {
+  /** `why` it is closed, when nobody here has closed it. */
+  #become(state: State, why = ''): void {
     this.#state = state
-    setText(byId('stream-state', HTMLElement), state === 'waiting' ? 'waiting to be let in again' : state)
+    if (state === 'open' || state === 'closed') this.#wasOpen = state === 'open'
+    const shown = byId('stream-state', HTMLElement)
+    const waiting = this.#wasOpen ? 'waiting to be let in again' : 'waiting to be let in'
+    setText(shown, state === 'waiting' ? waiting : state + (why && `: ${why}`))
+    shown.classList.toggle('failed', why !== '')
     this.#onChange()
   }
 }

@@ -6,6 +6,7 @@ import { duration, perWindow } from './words.ts'
 
 /** What the page's own buttons spend. The others stand apart, unfolded where there is room for them. */
 const SPENT_HERE = ['request', 'publish', 'stream_rent']
+const NOT_KNOWN = 'not known'
 const WIDE = '(min-width: 56rem)'
 
 interface Meter {
@@ -42,6 +43,19 @@ export function showMeters(categories: readonly CategoryAllowance[]): void {
   else draw(categories, readings, readAt)
   stop()
   stop = everyFrame(update)
+}
+
+/** Says that nothing is known of what is left, until it is read again. */
+export function forgetMeters(): void {
+  stop()
+  for (const { bar, fill, units, full } of meters) {
+    fill.style.setProperty('--level', '0')
+    bar.classList.remove('empty')
+    bar.setAttribute('aria-valuenow', '0')
+    bar.setAttribute('aria-valuetext', NOT_KNOWN)
+    setText(units, NOT_KNOWN)
+    setText(full, '')
+  }
 }
 
 function draw(categories: readonly CategoryAllowance[], readings: readonly Reading[], readAt: number): void {

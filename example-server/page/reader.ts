@@ -2,7 +2,7 @@ import type { CategoryAllowance } from '../gen/example/v1/backend_pb.ts'
 import { inWords } from './call.ts'
 import type { Connection } from './connection.ts'
 import { byId, setText } from './dom.ts'
-import { showMeters } from './meters.ts'
+import { forgetMeters, showMeters } from './meters.ts'
 
 const EVERY_MS = 2000
 
@@ -38,9 +38,10 @@ export function startReading(connection: () => Connection): () => void {
       trouble.hidden = true
     } catch (error) {
       if (mine.signal.aborted) return
-      setText(caller, '?')
+      setText(caller, 'Not known')
       setText(callerType, '')
-      setText(trouble, `${asked.url} does not say what is left to you. ${inWords(error)}`)
+      forgetMeters()
+      setText(trouble, sentence(inWords(error, asked.url)))
       trouble.hidden = false
     }
     if (!document.hidden) timer = setTimeout(read, EVERY_MS)
@@ -51,6 +52,10 @@ export function startReading(connection: () => Connection): () => void {
   })
   read()
   return read
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
 /** Whether publishing by hand comes to no end. */

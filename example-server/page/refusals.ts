@@ -23,7 +23,7 @@ export function showRefusal(place: HTMLElement, { what, wait, cancel }: Refused)
   bar.setAttribute('aria-valuemin', '0')
   bar.setAttribute('aria-valuemax', '100')
 
-  const [said, then] = tries === 0 ? ['Held back', 'is sent in'] : ['Refused', 'is sent again in']
+  const [said, then] = tries === 0 ? ['Held back', 'will be sent in'] : ['Refused', 'will be sent again in']
   const card = element(
     'div',
     'refusal',

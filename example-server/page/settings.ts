@@ -14,16 +14,26 @@ export function startSettings(onChange: (connection: Connection) => void): void 
   const demoKey = byId('demo-key', HTMLButtonElement)
   const server = byId('server-url', HTMLInputElement)
   let settings: Settings = { url: location.origin, protocol: 'Connect', credential: { kind: 'none' } }
+  let caller = new AbortController()
 
   const change = (part: Partial<Settings>) => {
-    settings = { ...settings, ...part }
+    const next = { ...settings, ...part }
+    if (!isSameCaller(settings, next)) {
+      caller.abort()
+      caller = new AbortController()
+    }
+    settings = next
     setText(byId('server-name', HTMLElement), settings.url === location.origin ? 'this server' : settings.url)
-    onChange(connect(settings))
+    onChange(connect(settings, caller.signal))
   }
   const kind = () => new FormData(identity).get('credential') as Credential['kind']
+  const given = () => {
+    const text = secret.value.trim()
+    return kind() === 'jwt' ? text.replace(/^bearer\s+/i, '') : text
+  }
   const useSecret = () => {
     const chosen = kind()
-    if (chosen !== 'none') change({ credential: { kind: chosen, secret: secret.value.trim() } })
+    if (chosen !== 'none') change({ credential: { kind: chosen, secret: given() } })
   }
   const showKind = () => {
     const chosen = kind()
@@ -42,7 +52,7 @@ export function startSettings(onChange: (connection: Connection) => void): void 
     if (kind() === 'none') change({ credential: { kind: 'none' } })
   })
   secret.addEventListener('input', () => {
-    const sendable = /^[\x21-\x7e]*$/.test(secret.value.trim())
+    const sendable = /^[\x21-\x7e]*$/.test(given())
     secret.setCustomValidity(sendable ? '' : 'Only visible ASCII characters can be sent in a header.')
   })
   identity.addEventListener('submit', (event) => {
@@ -77,4 +87,8 @@ export function startSettings(onChange: (connection: Connection) => void): void 
 
   showKind()
   change({})
+}
+
+function isSameCaller(a: Settings, b: Settings): boolean {
+  return a.url === b.url && JSON.stringify(a.credential) === JSON.stringify(b.credential)
 }

@@ -1,7 +1,15 @@
 import type { Connection } from './connection.ts'
 import { button, byId, element, setText } from './dom.ts'
 import { LiveStream } from './live.ts'
+import { topicIn } from './topic-field.ts'
 import { count } from './words.ts'
+
+const LABELS = {
+  closed: 'Open the stream',
+  opening: 'Close the stream',
+  open: 'Close the stream',
+  waiting: 'Stop waiting',
+}
 
 /** The panel of the live stream: its topics, its rent and its button. Returns what takes up a new connection. */
 export function startLive(connection: () => Connection, onSpent: () => void): () => void {
@@ -9,7 +17,7 @@ export function startLive(connection: () => Connection, onSpent: () => void): ()
   const list = byId('topics', HTMLUListElement)
   const added = byId('new-topic', HTMLInputElement)
   const stream = new LiveStream(connection, () => {
-    setText(toggle, stream.state === 'closed' ? 'Open the stream' : 'Close the stream')
+    setText(toggle, LABELS[stream.state])
     onSpent()
   })
 
@@ -39,10 +47,14 @@ export function startLive(connection: () => Connection, onSpent: () => void): ()
 
   byId('add-topic', HTMLFormElement).addEventListener('submit', (event) => {
     event.preventDefault()
-    if (!stream.cursors.has(added.value)) stream.cursors.set(added.value, 0n)
+    const topic = topicIn(added)
+    if (topic === undefined) return
     added.value = ''
+    if (stream.cursors.has(topic)) return
+    stream.cursors.set(topic, 0n)
     changed()
   })
+  added.addEventListener('input', () => added.setCustomValidity(''))
   toggle.addEventListener('click', () => {
     if (stream.state === 'closed') stream.open()
     else stream.close()

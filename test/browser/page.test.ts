@@ -22,7 +22,7 @@ t.test('the page says who the server takes you for', async (t) => {
   await page.getByRole('radio', { name: 'Token' }).check({ force: true })
   t.equal(await page.getByRole('textbox', { name: 'Token' }).inputValue(), '', 'the key is gone from the field')
   const secret = await token({ sub: 'alice' })
-  await page.getByRole('textbox', { name: 'Token' }).fill(secret)
+  await page.getByRole('textbox', { name: 'Token' }).fill(`Bearer ${secret}`)
   await page.locator('#identity').getByRole('button', { name: 'Use it' }).click()
   await page.getByText('user "alice"').waitFor()
 
@@ -32,6 +32,15 @@ t.test('the page says who the server takes you for', async (t) => {
   await page.getByRole('textbox', { name: 'Token' }).fill('of-nobody')
   await page.locator('#identity').getByRole('button', { name: 'Use it' }).click()
   await page.getByRole('alert').getByText('Unauthenticated').waitFor()
+  t.equal(
+    await page
+      .locator('#left')
+      .getByText(/^not known/)
+      .first()
+      .isVisible(),
+    true,
+    'nor what was left to alice',
+  )
 
   await page.getByRole('radio', { name: 'Address', exact: true }).check({ force: true })
   await page.getByText('address 127.0.0.1').waitFor()
@@ -100,10 +109,19 @@ t.test('what others type is text and nothing else', async (t) => {
 t.test('a server that is away is said to be away, and found again', async (t) => {
   const { page, server } = await openPage(t, browser, { mayLog: /net::ERR_FAILED$/ })
   await page.route('**/GetAllowance', (route) => route.abort())
-  await page.getByRole('alert').getByText(`${server.url} does not say what is left to you`).waitFor()
+  await page.getByRole('alert').getByText(`No answer from ${server.url}.`).waitFor()
+  t.match(await page.locator('#caller').textContent(), 'Not known')
+  const meters = page.getByRole('meter')
+  for (const meter of await meters.all()) t.equal(await meter.getAttribute('aria-valuetext'), 'not known')
+  t.ok((await page.locator('.units').allTextContents()).every((text) => text === 'not known'))
+  t.notOk(
+    (await page.locator('.full').allTextContents()).some((text) => text !== ''),
+    'nothing refills',
+  )
   await page.unroute('**/GetAllowance')
   await page.getByText('address 127.0.0.1').waitFor()
   t.ok(await page.getByRole('alert').isHidden())
+  t.match(await meters.first().getAttribute('aria-valuetext'), /\d left$/)
 })
 
 t.test('reading what is left is free', async (t) => {
@@ -131,8 +149,8 @@ t.test('a newcomer to a server with wide limits reads how to be refused, and is'
 
 t.test('a call that fails otherwise says so where it was made', async (t) => {
   const { page } = await openPage(t, browser, { mayLog: /status of 400/ })
-  await page.getByLabel('Topic', { exact: true }).fill('é'.repeat(200))
+  await page.getByLabel('Text', { exact: true }).fill('é'.repeat(32_769))
   await page.getByRole('button', { name: 'Publish one' }).click()
-  await page.locator('#outcome').getByText('InvalidArgument: envelopes[0].topic: 400 bytes').waitFor()
+  await page.locator('#outcome').getByText('InvalidArgument: envelopes[0].application_message').waitFor()
   t.match((await logged(page)).at(-1), 'InvalidArgument')
 })

@@ -40,7 +40,7 @@ for (const protocol of ['Connect', 'gRPC-Web']) {
 
       const refusal = page.getByRole('group', { name: 'Publish, 1 envelope: refused' })
       await refusal.waitFor()
-      t.match(await refusal.textContent(), /^Refused: no publish leftPublish, 1 envelope is sent again in /)
+      t.match(await refusal.textContent(), /^Refused: no publish leftPublish, 1 envelope will be sent again in /)
       t.equal(await units(page, 'publish per 4 s'), 0, 'the meter says so too')
       t.match(await page.locator('#announcement').textContent(), /^Refused: no publish left\..* again in \d\.\d s\.$/)
       t.comment(await screenshot(page, `refused-${protocol}-${origin}`.toLowerCase()))
