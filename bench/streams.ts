@@ -16,7 +16,11 @@ if (collectGarbage === undefined) throw new Error('run with node --expose-gc')
 const clock = manualClock()
 const limiter = createLimiter({ clock })
 const rent = limiter.categoryId('stream_rent')
-const streams = new Streams(clock, { periodSeconds: PERIOD_SECONDS, rentOf: defaultRentOf })
+const streams = new Streams(
+  clock,
+  { periodSeconds: PERIOD_SECONDS, rentOf: defaultRentOf, maxOpen: count },
+  () => new Error('full'),
+)
 
 /** As a request of Connect has it anyway: its caller and its signal. */
 const hosts = Array.from({ length: count }, (_, i): StreamHost => {

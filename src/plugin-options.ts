@@ -22,6 +22,11 @@ export interface StreamsOptions {
   rentOf?: ((topics: number) => number) | undefined
   /** The category that rent is spent in; must be declared. Default: `stream_rent`. */
   rentCategory?: string | undefined
+  /**
+   * How many streams may be open at a time, of all callers: 0 … 2⁵³ − 1. One more is refused as `unavailable`, uncharged.
+   * Each takes about 560 bytes of the plugin. Default 200,000.
+   */
+  maxOpen?: number | undefined
 }
 
 /** Options of the plugin. All are checked when it is registered. */
@@ -97,6 +102,7 @@ const schema = optionsObject({
       .custom<RentOf>(isFunction, { error: mustBe('a function of the number of topics') })
       .default(() => defaultRentOf),
     rentCategory: z.string({ error: mustBe('the name of a category') }).default('stream_rent'),
+    maxOpen: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(200_000),
   }).prefault({}),
   clock: clockOption().optional(),
   maxDiscardBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(1024 * 1024),

@@ -77,7 +77,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const streams = {
-    streams: new Streams(limiter.clock, options.streams),
+    streams: new Streams(limiter.clock, options.streams, tooManyStreams),
     rent: { name: options.streams.rentCategory, id: rentCategoryOf(limiter, options.streams.rentCategory) },
     request: requestCategory,
   }
@@ -146,6 +146,10 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     patience.end()
   })
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
+}
+
+function tooManyStreams(): ConnectError {
+  return new ConnectError('too many streams are open on this server', Code.Unavailable)
 }
 
 function rentCategoryOf(limiter: Limiter, name: string): number {

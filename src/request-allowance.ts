@@ -42,7 +42,7 @@ export interface Allowance {
    * Opens a stream that holds `topics` topics (0 … 2⁵³ − 1), and pays its rent for the first period; it pays again for each
    * period that it is open, and ends with the response at the latest (RATE-030). Only in the handler of a streaming RPC.
    * @throws ConnectError `resource_exhausted`, when the rent is denied: let it through, and the client reads the
-   * rejection. ConnectError `unavailable`, when the server closes; whatever the request was aborted with, when its
+   * rejection. ConnectError `unavailable`, when the server closes or too many streams are open (option `streams.maxOpen`); whatever the request was aborted with, when its
    * client has gone. RangeError, when `topics` or the rent of it is no such number. Error, in the handler of an RPC that
    * does not declare the category of the rent `by_handler`. Nothing is charged then.
    */

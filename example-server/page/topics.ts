@@ -1,3 +1,4 @@
+import { defaultRentOf } from '../../src/stream/rent.ts'
 import type { Connection } from './connection.ts'
 import { button, byId, element, setText } from './dom.ts'
 import { LiveStream } from './live.ts'
@@ -33,7 +34,7 @@ export function startLive(connection: () => Connection, onSpent: () => void): ()
     })
     list.replaceChildren(...chips)
     const { size } = stream.cursors
-    const rent = element('strong', '', String(1 + Math.ceil(size / 1000)))
+    const rent = element('strong', '', String(defaultRentOf(size)))
     byId('rent', HTMLElement).replaceChildren(
       `${count(size, 'topic')}: a rent of `,
       rent,

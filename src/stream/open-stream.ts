@@ -25,7 +25,7 @@ export interface OpenStream {
 
   /**
    * Spends 1 `request` and then makes a catch-up read: resolves to what `read` does. While the spend is denied the read
-   * waits, at least for the retry delay, and is tried again; the stream stays open (RATE-033). Several take turns.
+   * waits, at least for the retry delay, and is tried again; the stream stays open (RATE-033). Several are paid for in their order, and may run at the same time.
    * @throws the reason of `signal`, when the stream ends first; what `read` throws.
    */
   catchUp<T>(read: () => T | Promise<T>): Promise<T>

@@ -21,12 +21,18 @@ export class RentQueue {
   #last: Tenant | undefined
   #cancel: (() => void) | undefined
   #isSettling = false
+  #size = 0
   #latestNs: bigint
 
   constructor(clock: Clock, periodNs: bigint) {
     this.#clock = clock
     this.#periodNs = periodNs
     this.#latestNs = clock.now()
+  }
+
+  /** How many streams stand in it. */
+  get size(): number {
+    return this.#size
   }
 
   /** The stream whose period ends first. */
@@ -39,6 +45,7 @@ export class RentQueue {
     // Whoever is overdue comes before it, or the order would be lost.
     this.settle()
     this.#append(tenant, this.#latestNs + this.#periodNs)
+    this.#size++
     this.#arm()
   }
 
@@ -56,6 +63,7 @@ export class RentQueue {
   remove(tenant: Tenant): void {
     if (!this.#has(tenant)) return
     this.#unlink(tenant)
+    this.#size--
     if (this.#first !== undefined) return
     this.#cancel?.()
     this.#cancel = undefined

@@ -4,19 +4,25 @@ import { type RentOf, rentFor } from './rent.ts'
 import { RentQueue } from './rent-queue.ts'
 import { RentedStream, type StreamTerms } from './rented-stream.ts'
 
-/** How streams pay rent. */
-export interface RentTerms {
+/** How streams pay rent, and how many there may be. */
+export interface StreamsOptions {
   readonly periodSeconds: number
   readonly rentOf: RentOf
+  readonly maxOpen: number
 }
 
 /** All open streams of one plugin. */
 export class Streams {
   readonly #terms: StreamTerms
   readonly #queue: RentQueue
+  readonly #maxOpen: number
+  readonly #full: () => Error
   #closed: Error | undefined
 
-  constructor(clock: Clock, { periodSeconds, rentOf }: RentTerms) {
+  /** @param full Makes the error of one stream too many. */
+  constructor(clock: Clock, { periodSeconds, rentOf, maxOpen }: StreamsOptions, full: () => Error) {
+    this.#maxOpen = maxOpen
+    this.#full = full
     this.#queue = new RentQueue(clock, BigInt(periodSeconds) * 1_000_000_000n)
     this.#terms = { clock, rentOf, queue: this.#queue }
   }
@@ -24,7 +30,8 @@ export class Streams {
   /**
    * Opens a stream and pays the rent of its first period, in one spend.
    * @throws the error of the denial, with the delay of that spend; the reason of the host's signal, when the request is
-   * over, and what `close` was given, when it was called: nothing is charged. RangeError when `topics` is no count.
+   * over, what `close` was given, when it was called, and an error of its own, when `maxOpen` are open: nothing is
+   * charged. RangeError when `topics` is no count.
    */
   open(topics: number, host: StreamHost): OpenStream {
     const rent = rentFor(this.#terms.rentOf, topics)
@@ -32,6 +39,7 @@ export class Streams {
     host.signal.throwIfAborted()
     // Who is overdue pays first: it may be the same caller.
     this.#queue.settle()
+    if (this.#queue.size >= this.#maxOpen) throw this.#full()
     const denial = host.spend('rent', rent, rent)
     if (denial !== undefined) throw denial.error
     return new RentedStream(this.#terms, host, topics, rent)

@@ -11,7 +11,7 @@ type Step =
 
 const stream = fc.nat(5)
 const topics = fc.oneof(fc.constantFrom(0, 1, 999, 1000, 1001, 5001), fc.nat(20_000))
-const ms = fc.oneof(fc.constantFrom(1, 59_999, 60_000, 60_001, 180_000), fc.nat(400_000))
+const ms = fc.oneof(fc.constantFrom(1, 59_999, 60_000, 60_001, 180_000), fc.nat(70_000), fc.nat(400_000))
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms }) },
@@ -22,7 +22,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), stream }) },
   ),
-  { maxLength: 40 },
+  { minLength: 10, maxLength: 40, size: 'max' },
 )
 
 const rentOf = (topics: number) => 1 + Math.ceil(topics / 1000)
@@ -80,8 +80,9 @@ t.test('RATE-030, RATE-031: whatever happens when, each stream has spent exactly
           const history = [{ ms: nowMs, topics: step.topics, registers: false }]
           all.push({ opened: open(step.topics), openMs: nowMs, history, endMs: undefined })
         } else {
-          const each = all[step.stream]
-          if (each === undefined || each.endMs !== undefined) continue
+          const live = all.filter(({ endMs }) => endMs === undefined)
+          const each = live[step.stream % live.length]
+          if (each === undefined) continue
           if (step.kind === 'update') {
             each.history.push({ ms: nowMs, topics: step.topics, registers: step.registers })
             await each.opened.stream.update(step.topics, { registers: step.registers })

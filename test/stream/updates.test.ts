@@ -23,7 +23,7 @@ t.test('case 1: an update that is denied reports the delay of the whole rent, an
   t.same(open(5001).host.spends, [[1.5, 'stream_rent', 7]])
 })
 
-t.test('case 2: a target read that is denied reports the delay of two requests', async (t) => {
+t.test('case 2, RATE-034: a target read that is denied reports the delay of two requests', async (t) => {
   const { open, spend } = streamWorld({ limits: issue })
   const { host, stream } = open(0)
   t.same(spend('request', 60), { admitted: true })

@@ -69,6 +69,7 @@ export interface WorldOptions {
   readonly limits?: Readonly<Record<'stream_rent' | 'request', string>>
   readonly periodSeconds?: number
   readonly rentOf?: (topics: number) => number
+  readonly maxOpen?: number
   /** The clock of the streams, made of that of the limiter. Default: the same. */
   readonly clockOf?: (clock: ManualClock) => Clock
 }
@@ -81,8 +82,8 @@ export const streamWorld = (options: WorldOptions = {}) => {
   })
   const rateLimits = { maxMemoryMib: 1, categories: { stream_rent: list('stream_rent'), request: list('request') } }
   const limiter = createLimiter({ clock, rateLimits })
-  const { periodSeconds = 60, rentOf = defaultRentOf, clockOf = (same) => same } = options
-  const streams = new Streams(clockOf(clock), { periodSeconds, rentOf })
+  const { periodSeconds = 60, rentOf = defaultRentOf, maxOpen = 10_000, clockOf = (same) => same } = options
+  const streams = new Streams(clockOf(clock), { periodSeconds, rentOf, maxOpen }, () => new Error('full'))
   const open = (topics: number, host = new RecordingHost(limiter, clock)) => ({
     host,
     stream: streams.open(topics, host),
