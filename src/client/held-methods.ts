@@ -13,6 +13,11 @@ const MAX_CATEGORIES = 100
 export class HeldMethods {
   readonly #methods = new Map<string, Map<string, Held>>()
 
+  /** How many are remembered. */
+  get size(): number {
+    return [...this.#methods.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
   /** A delay that ends before one that runs already changes nothing. */
   hold(method: string, rejection: Rejection, now: number): void {
     const until = now + (rejection.retryDelayMs ?? 0)

@@ -1,4 +1,5 @@
-import { type CallOptions, Code } from '@connectrpc/connect'
+import { type CallOptions, Code, type ConnectError } from '@connectrpc/connect'
+import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import t from 'tap'
 import { HeldMethods } from '../../src/client/held-methods.ts'
 import {
@@ -8,6 +9,7 @@ import {
   retryDelayOf,
   type Wait,
 } from '../../src/client/index.ts'
+import { RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts'
 import { manualClientClock, settled } from '../support/client-clock.ts'
 import {
   domain,
@@ -243,4 +245,26 @@ t.test('of the delays of a method, the one that ends last counts, and none when 
   )
   t.equal(longest(99.9), 100)
   t.equal(longest(100), undefined)
+})
+
+t.test('delays that have passed are forgotten, and so are categories without end', async (t) => {
+  const held = new HeldMethods()
+  const hold = (method: string, category: string, now: number) =>
+    held.hold(method, rejectionOf(rejection(1000, category))!, now)
+  for (let i = 0; i < 1000; i++) hold(`/${i}`, 'request', 0)
+  t.equal(held.size, 1000)
+  hold('/again', 'request', 2000)
+  t.equal(held.size, 1)
+  for (let i = 0; i < 1000; i++) hold('/again', `category ${i}`, 2000)
+  t.equal(held.size, 100)
+})
+
+t.test('a delay beyond all time holds back with a rejection that can be read and sent', async (t) => {
+  const for2To63 = { desc: RetryInfoSchema, value: { retryDelay: { seconds: 2n ** 63n - 1n } } }
+  const { client, seen } = clientOf([errorWith(errorInfo(), for2To63)], { holdBack: true })
+  await outcome(client.unary({}))
+  const second = await outcome(client.unary({}))
+  t.equal(seen.length, 1)
+  t.equal(retryDelayOf(second), 315_576_000_000_000)
+  t.doesNotThrow(() => errorToJson(second as ConnectError, undefined))
 })

@@ -5,6 +5,7 @@ import {
   rateLimitInterceptor,
   reopening,
 } from '../../src/client/index.ts'
+import { manualClock } from '../../src/index.ts'
 
 const open = async function* () {}
 
@@ -64,4 +65,19 @@ t.test('options that are left out, or undefined, are fine', async (t) => {
   t.ok(rateLimitInterceptor({ domain: 'a' }))
   t.ok(rateLimitInterceptor({ domain: 'a', maxWaitMs: Infinity, maxTries: undefined, holdBack: undefined }))
   t.ok(reopening(open, Object.freeze({ domain: 'a', signal: undefined })))
+})
+
+t.test('a stream in place of the function that opens it is refused', async (t) => {
+  for (const wrong of [open(), undefined, 'watch']) {
+    t.throws(() => reopening(wrong as never, { domain: 'a' }), {
+      name: 'TypeError',
+      message: /^open: must be a function, such as \(signal\) => /,
+    })
+  }
+})
+
+t.test("the server's clock is no client's clock", async (t) => {
+  t.throws(() => rateLimitInterceptor({ domain: 'a', clock: manualClock() as never }), {
+    message: /^options.clock: must be/,
+  })
 })

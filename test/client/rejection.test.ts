@@ -66,3 +66,9 @@ t.test('the delay in milliseconds, rounded up', async (t) => {
   t.equal(delayOf(undefined), undefined, 'a RetryInfo without a delay')
   t.equal(retryDelayOf(errorWith(errorInfo(), retryInfo(10), retryInfo(30), retryInfo(20))), 30, 'the longest')
 })
+
+t.test('a server that sends very many details breaks nothing', async (t) => {
+  const many = errorWith()
+  many.details = [errorInfo(), ...Array.from({ length: 150_000 }, () => retryInfo(5))].map(asWire)
+  t.equal(retryDelayOf(many), 5)
+})
