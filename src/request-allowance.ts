@@ -68,7 +68,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   readonly #request: FastifyRequest
   #identifying: Promise<ResolvedCaller> | undefined
   caller: ResolvedCaller | undefined
-  /** To be called when the response of a streaming RPC is at its end, taken by its client or not. */
+  /** To be called when the response of a streaming RPC that opened a stream is at its end, taken by its client or not. */
   onResponseEnd: (() => void) | undefined
 
   constructor(services: AllowanceServices, request: FastifyRequest) {

@@ -20,6 +20,7 @@ export class HandlerAllowance implements Allowance {
   readonly #streams: HandlerStreams
   #charging: RpcCharging | undefined
   #response: StreamResponse | undefined
+  #opensStream = false
 
   /** @param chargings What is charged for every RPC that the request may be for. */
   constructor(request: RequestAllowance, chargings: ReadonlyMap<DescMethod, RpcCharging>, streams: HandlerStreams) {
@@ -51,7 +52,13 @@ export class HandlerAllowance implements Allowance {
     this.#response = response
   }
 
+  /** The response is at its end. What a stream held must not stay with it when its client does not read. */
+  responseEnds(): void {
+    if (this.#opensStream) this.request.onResponseEnd?.()
+  }
+
   async openStream(topics: number): Promise<OpenStream> {
+    this.#opensStream = true
     try {
       if (this.#response === undefined) throw new Error('openStream: only a streaming RPC can open a stream')
       checkHandlerSpend(this.#charging!.plan, this.#streams.rent.name)

@@ -10,13 +10,12 @@ export const streamInterceptor: Interceptor = (next) => async (request) => {
   const allowance = request.contextValues.get(allowanceKey)
   if (!request.stream || allowance === undefined) return next(request)
   const guard = new ResponseGuard()
-  const end = () => allowance.request.onResponseEnd?.()
-  request.signal.addEventListener('abort', end, { once: true })
+  request.signal.addEventListener('abort', () => allowance.responseEnds(), { once: true })
   allowance.serve({
     signal: request.signal,
     fail(error) {
       guard.fail(error)
-      end()
+      allowance.responseEnds()
     },
   })
   const response = await guard.settle(() => next(request))

@@ -1,12 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  constants,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type Http2Session,
-  type ServerHttp2Stream,
-} from 'node:http2'
+import { constants, type Http2ServerRequest, type Http2Session, type ServerHttp2Stream } from 'node:http2'
 import { Socket } from 'node:net'
+import type { FastifyReply } from 'fastify'
 import { flow, linger, type RawRequest } from './discard-body.ts'
 import type { Patience } from './patience.ts'
 
@@ -25,26 +20,53 @@ export function cutOffStream(raw: Http2ServerRequest, patience: Patience): void 
   })
 }
 
-/**
- * Gives up a request whose client does not take its answer, which is at its end: the stream on HTTP/2, the connection on
- * HTTP/1.1. Nothing else would ever free what waits to be taken.
- * @param hasTrailers On HTTP/2 they wait for the client too, and only a stream that is closed has sent them.
- */
-export function expireAnswer(
-  raw: RawRequest,
-  response: ServerResponse | Http2ServerResponse,
-  patience: Patience,
-  hasTrailers = false,
-): void {
-  const out = 'stream' in raw ? raw.stream : (response as ServerResponse)
-  const last = 'stream' in raw && hasTrailers ? 'close' : 'finish'
+/** Gives up an HTTP/2 stream whose client does not take its refusal: nothing else would ever free what waits to be taken. */
+export function expireAnswer(raw: Http2ServerRequest, patience: Patience): void {
+  const { stream } = raw
   // Almost every answer is taken by then.
   setImmediate(() => {
-    if (out.destroyed || (last === 'finish' && out.writableFinished)) return
-    const giveUp = () => ('stream' in raw ? close(raw, raw.stream, constants.NGHTTP2_CANCEL) : raw.socket.destroy())
-    const stopWaiting = patience.wait(giveUp)
-    out.once(last, stopWaiting).once('close', stopWaiting)
+    if (stream.destroyed || stream.writableFinished) return
+    const stopWaiting = patience.wait(() => close(raw, stream, constants.NGHTTP2_CANCEL))
+    stream.once('finish', stopWaiting).once('close', stopWaiting)
   })
+}
+
+/** How often the patience begins anew for a client that takes what is left of a response, however slowly. */
+const RENEWALS = 6
+
+/**
+ * The same for a response that is at its end, of whatever size: on HTTP/2 its stream is given up, on HTTP/1.1 its connection,
+ * when nothing is taken for as long as the patience lasts.
+ */
+export function expireResponse(raw: RawRequest, response: FastifyReply['raw'], patience: Patience): void {
+  const isHttp2 = 'stream' in raw
+  const out = isHttp2 ? raw.stream : response
+  // On HTTP/2 trailers may wait for the client too: only a stream that is closed has sent them.
+  const last = isHttp2 ? 'close' : 'finish'
+  const taken = () => bytesTaken(raw.socket)
+  let renewals = RENEWALS
+  let before = taken()
+  let stopWaiting = () => {}
+  const giveUp = () => {
+    if (!patience.isClosing && renewals-- > 0 && taken() > before) return wait()
+    if (isHttp2) close(raw, raw.stream, constants.NGHTTP2_CANCEL)
+    else raw.socket.destroy()
+  }
+  const wait = () => {
+    before = taken()
+    stopWaiting = patience.wait(giveUp)
+  }
+  setImmediate(() => {
+    if (out.destroyed || (!isHttp2 && out.writableFinished)) return
+    wait()
+    out.once(last, () => stopWaiting()).once('close', () => stopWaiting())
+  })
+}
+
+/** Bytes that the system has taken for the client. What Node counts as written may still wait for that. */
+function bytesTaken(socket: Socket | undefined): number {
+  const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }
+  return (socket?.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0)
 }
 
 function close(raw: Http2ServerRequest, stream: ServerHttp2Stream, code: number): void {

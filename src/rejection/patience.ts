@@ -15,6 +15,11 @@ export class Patience {
     this.#clock = clock
   }
 
+  /** Whether the server closes. */
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
   /** Calls `giveUp` when the time is up or the server closes, unless the function that it returns was called before. */
   wait(giveUp: () => void): () => void {
     if (this.#isClosing) {

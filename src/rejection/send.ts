@@ -44,7 +44,7 @@ export async function sendRejection(
 
   if ('stream' in raw) {
     if (!bodyEnded) cutOffStream(raw, options.patience)
-    expireAnswer(raw, out, options.patience)
+    expireAnswer(raw, options.patience)
   } else {
     out.setHeader('content-length', Buffer.byteLength(wire.body ?? ''))
     if (!bodyEnded) {

@@ -169,3 +169,41 @@ t.test('a handler whose iterator does not keep to its type ends at a denial, as 
     t.match(await outcome, { code: 'resource_exhausted' }, name)
   }
 })
+
+t.test('a client that reads slowly is not given up while it reads', async (t) => {
+  const { port, app, calls, blocked, advance, spend, clock } = await flooding(t, false)
+  const socket = connectSocket(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {}).pause()
+  const body = envelope('{"topics":1}')
+  socket.write(
+    Buffer.concat([Buffer.from(headOf(path, Object.entries({ ...json, 'content-length': body.length }))), body]),
+  )
+  await blocked()
+  advance(59.5)
+  spend('stream_rent', 120)
+  advance(0.5)
+  await until(() => clock.scheduled === 1)
+  const [call] = [...calls] as { readonly bytesWritten: number }[]
+  let taken = 0
+  for (let i = 0; i < 2; i++) {
+    const reading = (data: Buffer) => {
+      taken += data.length
+    }
+    const before = taken
+    socket.on('data', reading).resume()
+    await until(() => taken > before + 3_000_000)
+    socket.off('data', reading).pause()
+    t.equal(clock.scheduled, 1, `${taken} bytes taken, and not all`)
+    advance(5)
+    t.equal(calls.size, 1, `${call!.bytesWritten} bytes written`)
+  }
+  let received = ''
+  socket.on('data', (data) => {
+    received = (received + data.toString('latin1')).slice(-2000)
+  })
+  socket.resume()
+  await until(() => received.includes('resource_exhausted'))
+  await app.close()
+  t.equal(clock.scheduled, 0)
+})
