@@ -173,6 +173,7 @@ export class Delivery {
 
   #close(): void {
     this.drop([...this.#registrations.keys()])
-    this.#outbox.wake()
+    // Its client may never read on, and would keep it.
+    this.#outbox.clear()
   }
 }

@@ -57,6 +57,11 @@ export class Outbox {
     return { case: 'messages', value: { envelopes } }
   }
 
+  /** Nobody takes any more of it. */
+  clear(): void {
+    this.#remove(this.#waiting.length)
+  }
+
   /** Resolves when something is put in or taken out, or at `wake`. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#wakers.push(resolve))

@@ -31,7 +31,7 @@ export function expireAnswer(raw: Http2ServerRequest, patience: Patience): void 
   })
 }
 
-/** How often the patience begins anew for a client that takes what is left of a response, however slowly. */
+/** How often the patience begins anew for a client that takes what is left of a response over HTTP/1.1, however slowly. */
 const RENEWALS = 6
 
 /**
@@ -44,7 +44,8 @@ export function expireResponse(raw: RawRequest, response: FastifyReply['raw'], p
   // On HTTP/2 trailers may wait for the client too: only a stream that is closed has sent them.
   const last = isHttp2 ? 'close' : 'finish'
   const taken = () => bytesTaken(raw.socket)
-  let renewals = RENEWALS
+  // Of a stream of HTTP/2 it cannot be told, only of all of its connection.
+  let renewals = isHttp2 ? 0 : RENEWALS
   let before = taken()
   let stopWaiting = () => {}
   const giveUp = () => {
