@@ -23,6 +23,11 @@ export class Hub {
     return this.#size
   }
 
+  /** How many topics somebody holds: no others are remembered. */
+  get topics(): number {
+    return this.#holders.size
+  }
+
   add(topic: string, holder: Holder): void {
     const holders = this.#holders.get(topic) ?? new Set()
     if (holders.has(holder)) return

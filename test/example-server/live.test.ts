@@ -77,6 +77,7 @@ t.test('a client that half-closes and holds nothing is done', async (t) => {
     t.same(stream.received, ['Started', 'Applied 1: 1 topics, target 0', 'Applied 2: 0 topics, target 0'])
   }
   t.equal(server.hub.size, 0)
+  t.equal(server.hub.topics, 0)
 })
 
 t.test('RATE-033: while the read of one registration is denied and waits, the others are delivered', async (t) => {
@@ -306,6 +307,7 @@ t.test('clients that leave, at whatever point, leave no registration behind', as
     await until(() => hub.size === 0 && clock.scheduled === 0)
   }
   t.equal(hub.size, 0)
+  t.equal(hub.topics, 0)
 })
 
 /** SubscribeStatic as one reads it by hand, no faster than one asks: what `take` returns is the next message. */
@@ -388,6 +390,7 @@ t.test('a server that closes ends its streams', async (t) => {
   await server.close()
   for (const stream of open) t.equal((await stream.outcome)?.code, 'unavailable')
   t.equal(hub.size, 0)
+  t.equal(hub.topics, 0)
 })
 
 t.test('RATE-030, in real time: periods of a second, until the rent is spent', async (t) => {
