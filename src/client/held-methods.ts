@@ -24,7 +24,7 @@ export class HeldMethods {
     const categories = this.#methods.get(method) ?? new Map<string, Held>()
     if (until <= (categories.get(rejection.category)?.until ?? now)) return
     this.#forget(now)
-    if (categories.size >= MAX_CATEGORIES) return
+    if (categories.size >= MAX_CATEGORIES && !categories.has(rejection.category)) return
     this.#methods.set(method, categories)
     categories.set(rejection.category, { rejection, until })
   }

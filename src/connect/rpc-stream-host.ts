@@ -49,7 +49,7 @@ export class RpcStreamHost implements StreamHost {
 
   /** Connect aborts the signal at a deadline, and leaves it to the handler to stop. Who has left is told nothing. */
   over(reason: unknown): void {
-    if (reason instanceof ConnectError && reason.code === Code.DeadlineExceeded) this.#response.fail(reason)
+    if (isDeadline(reason)) this.#response.fail(reason)
   }
 
   fail(error: Error): void {
@@ -59,4 +59,9 @@ export class RpcStreamHost implements StreamHost {
   report(error: unknown): void {
     this.#allowance.report(error, 'update of a stream failed')
   }
+}
+
+/** Whether a signal was aborted because the time for the call is over. */
+export function isDeadline(reason: unknown): reason is ConnectError {
+  return reason instanceof ConnectError && reason.code === Code.DeadlineExceeded
 }

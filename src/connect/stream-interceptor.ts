@@ -1,6 +1,7 @@
 import type { Interceptor } from '@connectrpc/connect'
 import { allowanceKey } from './context.ts'
 import { ResponseGuard } from './response-guard.ts'
+import { isDeadline } from './rpc-stream-host.ts'
 
 /**
  * Lets the handler of a streaming RPC open a stream that pays rent, whose end is that of the response. The first of all
@@ -10,9 +11,11 @@ export const streamInterceptor: Interceptor = (next) => async (request) => {
   const allowance = request.contextValues.get(allowanceKey)
   if (!request.stream || allowance === undefined) return next(request)
   const guard = new ResponseGuard()
-  request.signal.addEventListener('abort', () => allowance.responseEnds(), { once: true })
+  // A deadline is no end: a handler without an open stream may go on.
+  const { signal } = request
+  signal.addEventListener('abort', () => isDeadline(signal.reason) || allowance.responseEnds(), { once: true })
   allowance.serve({
-    signal: request.signal,
+    signal,
     fail(error) {
       guard.fail(error)
       allowance.responseEnds()

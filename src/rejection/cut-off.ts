@@ -31,21 +31,21 @@ export function expireAnswer(raw: Http2ServerRequest, patience: Patience): void 
   })
 }
 
-/** How often the patience begins anew for a client that takes what is left of a response over HTTP/1.1, however slowly. */
+/** How often the patience begins anew for a client that takes what is left of a response, however slowly. */
 const RENEWALS = 6
 
 /**
  * The same for a response that is at its end, of whatever size: on HTTP/2 its stream is given up, on HTTP/1.1 its connection,
- * when nothing is taken for as long as the patience lasts.
+ * when nothing is taken for as long as the patience lasts, or not all within seven times that.
  */
 export function expireResponse(raw: RawRequest, response: FastifyReply['raw'], patience: Patience): void {
   const isHttp2 = 'stream' in raw
   const out = isHttp2 ? raw.stream : response
   // On HTTP/2 trailers may wait for the client too: only a stream that is closed has sent them.
   const last = isHttp2 ? 'close' : 'finish'
-  const taken = () => bytesTaken(raw.socket)
   // Of a stream of HTTP/2 it cannot be told, only of all of its connection.
-  let renewals = isHttp2 ? 0 : RENEWALS
+  const taken = () => bytesTaken(raw.socket)
+  let renewals = RENEWALS
   let before = taken()
   let stopWaiting = () => {}
   const giveUp = () => {
@@ -57,10 +57,15 @@ export function expireResponse(raw: RawRequest, response: FastifyReply['raw'], p
     before = taken()
     stopWaiting = patience.wait(giveUp)
   }
-  setImmediate(() => {
+  const start = () => {
     if (out.destroyed || (!isHttp2 && out.writableFinished)) return
     wait()
     out.once(last, () => stopWaiting()).once('close', () => stopWaiting())
+  }
+  setImmediate(() => {
+    // A response that stands behind others on its connection cannot be taken yet.
+    if (isHttp2 || response.socket !== null) start()
+    else response.once('socket', start)
   })
 }
 

@@ -12,7 +12,13 @@ export type RawRequest = IncomingMessage | Http2ServerRequest
 export async function discardBody(raw: RawRequest, maxBytes: number, patience: Patience): Promise<boolean> {
   if (bodyHasEnded(raw)) return true
   if (raw.destroyed || Number(raw.headers['content-length'] ?? 0) > maxBytes) return false
-  return drain(raw, raw, maxBytes, patience, (finish) => finish())
+  return drain(
+    raw,
+    raw,
+    maxBytes,
+    (finish) => patience.wait(finish, 'now'),
+    (finish) => finish(),
+  )
 }
 
 /**
@@ -22,14 +28,21 @@ export async function discardBody(raw: RawRequest, maxBytes: number, patience: P
 export async function linger(raw: IncomingMessage, maxBytes: number, patience: Patience): Promise<void> {
   // A request that is answered hears nothing of its connection.
   const { socket } = raw
-  if (!bodyHasEnded(raw) && !socket.destroyed) await drain(raw, socket, maxBytes, patience, () => raw.pause())
+  if (!bodyHasEnded(raw) && !socket.destroyed)
+    await drain(
+      raw,
+      socket,
+      maxBytes,
+      (finish) => patience.wait(finish),
+      () => raw.pause(),
+    )
 }
 
 function drain(
   raw: RawRequest,
   closing: EventEmitter,
   maxBytes: number,
-  patience: Patience,
+  wait: (finish: () => void) => () => void,
   whenFull: (finish: () => void) => void,
 ): Promise<boolean> {
   return new Promise((resolve) => {
@@ -47,7 +60,7 @@ function drain(
       raw.pause()
       resolve(raw.readableEnded)
     }
-    const stopWaiting = patience.wait(finish)
+    const stopWaiting = wait(finish)
     closing.on('close', finish)
     raw.on('data', onData).on('end', finish).on('aborted', finish).on('error', finish)
     flow(raw)

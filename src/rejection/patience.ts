@@ -20,28 +20,39 @@ export class Patience {
     return this.#isClosing
   }
 
-  /** Calls `giveUp` when the time is up or the server closes, unless the function that it returns was called before. */
-  wait(giveUp: () => void): () => void {
-    if (this.#isClosing) {
+  /**
+   * Calls `giveUp` when the time is up, unless the function that it returns was called before. When the server closes, the time
+   * is as good as up.
+   * @param atClose How soon then: `now`, where an answer is yet to be written.
+   */
+  wait(giveUp: () => void, atClose: 'now' | 'soon' = 'soon'): () => void {
+    const soon = () => {
       const timer = setTimeout(giveUp, CLOSING_MS)
       return () => clearTimeout(timer)
     }
-    const end = () => {
-      stop()
+    if (this.#isClosing) return soon()
+
+    let cancel = this.#clock.schedule(this.#clock.now() + this.#timeoutNs, () => {
+      this.#waits.delete(close)
       giveUp()
-    }
-    const cancel = this.#clock.schedule(this.#clock.now() + this.#timeoutNs, end)
-    const stop = () => {
+    })
+    const close = () => {
       cancel()
-      this.#waits.delete(end)
+      if (atClose === 'now') giveUp()
+      else cancel = soon()
     }
-    this.#waits.add(end)
-    return stop
+    this.#waits.add(close)
+    return () => {
+      this.#waits.delete(close)
+      cancel()
+    }
   }
 
-  /** The server closes: gives up whatever is waited for. */
+  /** The server closes. */
   end(): void {
     this.#isClosing = true
-    for (const end of [...this.#waits]) end()
+    const waits = [...this.#waits]
+    this.#waits.clear()
+    for (const close of waits) close()
   }
 }

@@ -21,6 +21,7 @@ export class CatchUpReads {
   readonly #spend: () => { readonly retryDelayMs: number | null } | undefined
   readonly #waiting: WaitingRead[] = []
   #cancel: (() => void) | undefined
+  #isTrying = false
 
   /** `spend` pays for one read, or says how long to wait. */
   constructor(clock: Clock, spend: () => { readonly retryDelayMs: number | null } | undefined) {
@@ -30,7 +31,8 @@ export class CatchUpReads {
 
   add(read: WaitingRead): void {
     this.#waiting.push(read)
-    if (this.#cancel === undefined) this.#tryAll()
+    // Whoever is told of a denial may add another.
+    if (this.#cancel === undefined && !this.#isTrying) this.#tryAll()
   }
 
   /** Fails those that wait. */
@@ -42,7 +44,9 @@ export class CatchUpReads {
 
   #tryAll(): void {
     while (this.#waiting.length > 0) {
+      this.#isTrying = true
       const denial = this.#spend()
+      this.#isTrying = false
       // Whoever was told of the denial may have ended the stream.
       if (this.#waiting.length === 0) return
       if (denial === undefined) {

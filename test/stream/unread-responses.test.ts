@@ -4,7 +4,7 @@ import t from 'tap'
 import { allowanceOf } from '../../src/index.ts'
 import { LiveService } from '../gen/test/v1/live_pb.ts'
 import { gate, headers, liveApp, liveClients, until } from '../support/live-app.ts'
-import { headOf } from '../support/raw-http1.ts'
+import { headOf, openSocket } from '../support/raw-http1.ts'
 import { request } from '../support/raw-http2.ts'
 import { ofConnectError } from '../support/rejection.ts'
 import { envelope } from '../support/wire.ts'
@@ -206,4 +206,36 @@ t.test('a client that reads slowly is not given up while it reads', async (t) =>
   await until(() => received.includes('resource_exhausted'))
   await app.close()
   t.equal(clock.scheduled, 0)
+})
+
+t.test('a stream that was denied behind a slow answer on its connection does not cost that answer', async (t) => {
+  const goOn = gate()
+  const { app, port, clock, spend } = await liveApp(
+    t,
+    {
+      async ping() {
+        await goOn.passed
+        return { text: 'slow' }
+      },
+      async *watch({ topics }, context) {
+        await allowanceOf(context).openStream(topics)
+        yield { text: 'open' }
+      },
+    },
+    { allowance: { discardTimeoutMs: 5000 } },
+  )
+  spend('stream_rent', 120)
+  const { write, response } = await openSocket(t, port)
+  const slow = { ...headers, 'content-type': 'application/json', 'content-length': 2 }
+  const body = envelope('{"topics":1}').toString('latin1')
+  write(`${headOf(`/${LiveService.typeName}/Ping`, Object.entries(slow))}{}`)
+  write(`${headOf(path, Object.entries({ ...json, 'content-length': body.length }))}${body}`)
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate)
+  clock.advance(60_000_000_000n)
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate)
+  goOn.open()
+  t.match(await response(), { status: 200, body: '{"text":"slow"}' })
+  t.match(await response(), { status: 200 })
+  await until(() => clock.scheduled === 0)
+  await app.close()
 })
