@@ -2,6 +2,7 @@ import type { RegisterOptions } from 'fastify'
 import { z } from 'zod'
 import type { ChargesOptionEntry } from './charge/charges-option.ts'
 import type { Clock } from './clock/clock.ts'
+import { MAX_WINDOW_SECONDS } from './limit/ranges.ts'
 import { Limiter } from './limiter.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
@@ -78,8 +79,8 @@ export interface AllowanceOptions {
   maxDiscardBytes?: number | undefined
 
   /**
-   * Milliseconds that a refused client is waited for at most, before the answer to send its body and after it to take it. No
-   * longer than the server runs: when it closes, nobody is waited for. 1 … 2³¹ − 1. Default 10,000.
+   * Milliseconds that a refused client is waited for at most, before the answer to send its body and after it to take it. When
+   * the server closes, it waits for no body, and half a second for an answer to be taken. 1 … 2³¹ − 1. Default 10,000.
    */
   discardTimeoutMs?: number | undefined
 }
@@ -97,7 +98,7 @@ const schema = optionsObject({
   onDenied: z.custom<OnDenied>(isFunction, { error: mustBe('a function of the denial and the request') }).optional(),
   charges: z.unknown().optional(),
   streams: optionsObject({
-    periodSeconds: wholeNumber(1, 8_640_000).default(60),
+    periodSeconds: wholeNumber(1, MAX_WINDOW_SECONDS).default(60),
     rentOf: z
       .custom<RentOf>(isFunction, { error: mustBe('a function of the number of topics') })
       .default(() => defaultRentOf),

@@ -3,7 +3,7 @@ import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './caller/caller.ts'
 import { requestAddress } from './caller/request-address.ts'
-import { checkHandlerSpend } from './charge/handler-spend.ts'
+import { undeclaredSpend } from './charge/handler-spend.ts'
 import type { RpcCharging } from './connect/rpc-charges.ts'
 import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
 import { denialError } from './rejection/denial-error.ts'
@@ -42,9 +42,10 @@ export interface Allowance {
    * Opens a stream that holds `topics` topics (0 … 2⁵³ − 1), and pays its rent for the first period; it pays again for each
    * period that it is open, and ends with the response at the latest (RATE-030). Only in the handler of a streaming RPC.
    * @throws ConnectError `resource_exhausted`, when the rent is denied: let it through, and the client reads the
-   * rejection. ConnectError `unavailable`, when the server closes or too many streams are open (option `streams.maxOpen`); whatever the request was aborted with, when its
-   * client has gone. RangeError, when `topics` or the rent of it is no such number. Error, in the handler of an RPC that
-   * does not declare the category of the rent `by_handler`. Nothing is charged then.
+   * rejection. ConnectError `unavailable`, when the server closes or too many streams are open (option `streams.maxOpen`);
+   * whatever the request was aborted with, when its client has gone. RangeError, when `topics` or the rent of it is no
+   * such number. Error, in the handler of an RPC that does not declare the category of the rent `by_handler`. Nothing is
+   * charged then.
    */
   openStream(topics: number): Promise<OpenStream>
 }
@@ -144,7 +145,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   /** The number of a category that no RPC declares for its handler, as it need not outside of one. */
   #undeclared(category: string, rpc: RpcCharging | undefined): number {
     const id = this.#services.limiter.categoryId(category)
-    if (rpc !== undefined) checkHandlerSpend(rpc.plan, category)
+    if (rpc !== undefined) throw undeclaredSpend(rpc.plan, category)
     return id
   }
 

@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { checkHandlerSpend } from '../charge/handler-spend.ts'
+import { undeclaredSpend } from '../charge/handler-spend.ts'
 import type { ResolvedCaller } from '../limiter.ts'
 import type { Allowance, RequestAllowance } from '../request-allowance.ts'
 import type { OpenStream } from '../stream/open-stream.ts'
@@ -61,7 +61,9 @@ export class HandlerAllowance implements Allowance {
     this.#opensStream = true
     try {
       if (this.#response === undefined) throw new Error('openStream: only a streaming RPC can open a stream')
-      checkHandlerSpend(this.#charging!.plan, this.#streams.rent.name)
+      const { plan, byHandler } = this.#charging!
+      const { rent } = this.#streams
+      if (!byHandler.has(rent.name)) throw undeclaredSpend(plan, rent.name)
       const host = new RpcStreamHost(this.request, await this.request.identify(), this.#response, this.#streams)
       if (this.request.hasGone) throw new ConnectError('the client has gone', Code.Canceled)
       return this.#streams.streams.open(topics, host)

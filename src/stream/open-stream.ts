@@ -9,8 +9,8 @@ export interface UpdateOptions {
 
 /**
  * A stream that pays for what it holds: rent in advance for each period, from when it opened to its end. It ends by itself
- * when its handler or its request does, when the server closes, or when a spend is denied; in the last two cases the response
- * ends too, with the error that says so.
+ * when its handler does or its client leaves, at the deadline of the call, when the server closes, or when a spend is denied;
+ * in the last three cases the response ends too, with the error that says so.
  */
 export interface OpenStream {
   /**
@@ -25,7 +25,8 @@ export interface OpenStream {
 
   /**
    * Spends 1 `request` and then makes a catch-up read: resolves to what `read` does. While the spend is denied the read
-   * waits, at least for the retry delay, and is tried again; the stream stays open (RATE-033). Several are paid for in their order, and may run at the same time.
+   * waits, at least for the retry delay, and is tried again; the stream stays open (RATE-033). Several are paid for in their
+   * order, and may run at the same time.
    * @throws the reason of `signal`, when the stream ends first; what `read` throws.
    */
   catchUp<T>(read: () => T | Promise<T>): Promise<T>

@@ -4,8 +4,8 @@ import { type RentOf, rentFor } from './rent.ts'
 import { RentQueue } from './rent-queue.ts'
 import { RentedStream, type StreamTerms } from './rented-stream.ts'
 
-/** How streams pay rent, and how many there may be. */
-export interface StreamsOptions {
+/** What the option `streams` says of all streams, checked. */
+interface CheckedOptions {
   readonly periodSeconds: number
   readonly rentOf: RentOf
   readonly maxOpen: number
@@ -20,7 +20,7 @@ export class Streams {
   #closed: Error | undefined
 
   /** @param full Makes the error of one stream too many. */
-  constructor(clock: Clock, { periodSeconds, rentOf, maxOpen }: StreamsOptions, full: () => Error) {
+  constructor(clock: Clock, { periodSeconds, rentOf, maxOpen }: CheckedOptions, full: () => Error) {
     this.#maxOpen = maxOpen
     this.#full = full
     this.#queue = new RentQueue(clock, BigInt(periodSeconds) * 1_000_000_000n)
