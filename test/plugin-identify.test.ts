@@ -225,6 +225,17 @@ const onlyTheError = async (t: Test, metadata: Record<string, string>) => {
   }
 }
 
+/** Every client reads the error. */
+const allReadNo = async (t: Test, url: string, http2: boolean) => {
+  for (const client of matrixClients(url, http2)) {
+    for (const kind of client.kinds) {
+      const { error } = await client.call(kind, {})
+      t.match(error, { code: 'permission_denied', message: 'no' }, `${client.name}, ${kind}`)
+    }
+    client.close?.()
+  }
+}
+
 t.test('metadata of an error that belong to a connection, or to the answer, do not go out', async (t) => {
   const identify: Identify = () => {
     throw new ConnectError('no', Code.PermissionDenied, {
@@ -240,17 +251,7 @@ t.test('metadata of an error that belong to a connection, or to the answer, do n
   }
   for (const http2 of [false, true]) {
     const { url } = await listeningMatrixApp(t, { http2, allowance: { identify } })
-    const clients = matrixClients(url, http2)
-    for (const client of clients) {
-      for (const kind of client.kinds) {
-        t.match(
-          (await client.call(kind, {})).error,
-          { code: 'permission_denied', message: 'no' },
-          `${client.name}, ${kind}`,
-        )
-      }
-      client.close?.()
-    }
+    await allReadNo(t, url, http2)
     const { headers } = http2
       ? await send(openSession(t, url), call.url, json, '{}')
       : {
@@ -296,15 +297,6 @@ t.test('metadata that no answer can carry is left out of it', async (t) => {
   }
   for (const http2 of [false, true]) {
     const { url } = await listeningMatrixApp(t, { http2, allowance: { identify } })
-    for (const client of matrixClients(url, http2)) {
-      for (const kind of client.kinds) {
-        t.match(
-          (await client.call(kind, {})).error,
-          { code: 'permission_denied', message: 'no' },
-          `${client.name}, ${kind}`,
-        )
-      }
-      client.close?.()
-    }
+    await allReadNo(t, url, http2)
   }
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { LiveService } from '../gen/test/v1/live_pb.ts'
 import { headOf } from '../support/raw-http1.ts'
 import type { Held } from '../support/soak-server.ts'
@@ -70,6 +70,12 @@ const dropOne = (session: ClientHttp2Session) =>
     else stream.once('data', () => (chance(2) ? drop() : later(drop)))
   })
 
+const holdsNoMore = (t: Test, before: Held, after: Held) => {
+  t.equal(after.scheduled, 0, 'no timer')
+  t.same(after.resources, before.resources, 'no handle')
+  t.same(after.unhandled, [], 'nothing unhandled')
+}
+
 t.test('soak: of 10,000 streams over HTTP/2 that were dropped at random moments nothing is left', async (t) => {
   const { port, heldAfterAll } = await start(t, '2')
   const sessions = new Map<number, ClientHttp2Session>()
@@ -90,9 +96,7 @@ t.test('soak: of 10,000 streams over HTTP/2 that were dropped at random moments 
   }
   const before = await soak(2000)
   const after = await soak(14_000)
-  t.equal(after.scheduled, 0, 'no timer')
-  t.same(after.resources, before.resources, 'no handle')
-  t.same(after.unhandled, [], 'nothing unhandled')
+  holdsNoMore(t, before, after)
   t.ok(after.opened > 10_000, `${after.opened} streams were open`)
   t.ok(after.heap - before.heap < 2_000_000, `memory back: ${after.heap - before.heap} bytes for 14,000 streams more`)
 })
@@ -118,9 +122,7 @@ t.test('soak: nor of 1,000 over HTTP/1.1 whose sockets were dropped', async (t) 
   }
   const before = await soak(300)
   const after = await soak(700)
-  t.equal(after.scheduled, 0, 'no timer')
-  t.same(after.resources, before.resources, 'no handle')
-  t.same(after.unhandled, [], 'nothing unhandled')
+  holdsNoMore(t, before, after)
   t.ok(after.opened > 100, `${after.opened} streams were open`)
   t.ok(after.heap - before.heap < 1_000_000, `memory back: ${after.heap - before.heap} bytes for 700 streams more`)
 })

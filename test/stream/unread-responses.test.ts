@@ -4,6 +4,7 @@ import t from 'tap'
 import { allowanceOf } from '../../src/index.ts'
 import { LiveService } from '../gen/test/v1/live_pb.ts'
 import { gate, headers, liveApp, liveClients, until } from '../support/live-app.ts'
+import type { Teardown } from '../support/matrix-app.ts'
 import { headOf, openSocket } from '../support/raw-http1.ts'
 import { request } from '../support/raw-http2.ts'
 import { ofConnectError } from '../support/rejection.ts'
@@ -43,14 +44,31 @@ const flooding = async (t: Parameters<typeof liveApp>[0], http2: boolean) => {
   return { ...app, calls, blocked }
 }
 
+/** Opens a stream over HTTP/2 that takes nothing. */
+const watchUnread = (t: Teardown, url: string) => {
+  const session = connect(url, { settings: { initialWindowSize: 0 } })
+  t.teardown(() => session.destroy())
+  const stream = request(session, path, json)
+  stream.on('error', () => {})
+  stream.end(envelope('{"topics":1}'))
+}
+
+/** The same over HTTP/1.1, until its socket is resumed. */
+const watchPaused = (t: Teardown, port: number) => {
+  const socket = connectSocket(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {}).pause()
+  const body = envelope('{"topics":1}')
+  socket.write(
+    Buffer.concat([Buffer.from(headOf(path, Object.entries({ ...json, 'content-length': body.length }))), body]),
+  )
+  return socket
+}
+
 t.test('RATE-032: a stream whose client does not read is given up after its rent is denied', async (t) => {
   t.test('over HTTP/2', async (t) => {
     const { url, app, calls, blocked, advance, spend, clock } = await flooding(t, true)
-    const session = connect(url, { settings: { initialWindowSize: 0 } })
-    t.teardown(() => session.destroy())
-    const stream = request(session, path, json)
-    stream.on('error', () => {})
-    stream.end(envelope('{"topics":1}'))
+    watchUnread(t, url)
     await blocked()
     advance(59.5)
     spend('stream_rent', 120)
@@ -65,13 +83,7 @@ t.test('RATE-032: a stream whose client does not read is given up after its rent
 
   t.test('over HTTP/1.1', async (t) => {
     const { port, app, calls, blocked, advance, spend, clock } = await flooding(t, false)
-    const socket = connectSocket(port, '127.0.0.1')
-    t.teardown(() => socket.destroy())
-    socket.on('error', () => {}).pause()
-    const body = envelope('{"topics":1}')
-    socket.write(
-      Buffer.concat([Buffer.from(headOf(path, Object.entries({ ...json, 'content-length': body.length }))), body]),
-    )
+    watchPaused(t, port)
     await blocked()
     advance(59.5)
     spend('stream_rent', 120)
@@ -89,19 +101,9 @@ t.test('a stream whose client does not read does not hold up close()', async (t)
   for (const http2 of [true, false]) {
     const { url, port, app, blocked, clock } = await flooding(t, http2)
     if (http2) {
-      const session = connect(url, { settings: { initialWindowSize: 0 } })
-      t.teardown(() => session.destroy())
-      const stream = request(session, path, json)
-      stream.on('error', () => {})
-      stream.end(envelope('{"topics":1}'))
+      watchUnread(t, url)
     } else {
-      const socket = connectSocket(port, '127.0.0.1')
-      t.teardown(() => socket.destroy())
-      socket.on('error', () => {}).pause()
-      const body = envelope('{"topics":1}')
-      socket.write(
-        Buffer.concat([Buffer.from(headOf(path, Object.entries({ ...json, 'content-length': body.length }))), body]),
-      )
+      watchPaused(t, port)
     }
     await blocked()
     await app.close()
@@ -172,13 +174,7 @@ t.test('a handler whose iterator does not keep to its type ends at a denial, as 
 
 t.test('a client that reads slowly is not given up while it reads', async (t) => {
   const { port, app, calls, blocked, advance, spend, clock } = await flooding(t, false)
-  const socket = connectSocket(port, '127.0.0.1')
-  t.teardown(() => socket.destroy())
-  socket.on('error', () => {}).pause()
-  const body = envelope('{"topics":1}')
-  socket.write(
-    Buffer.concat([Buffer.from(headOf(path, Object.entries({ ...json, 'content-length': body.length }))), body]),
-  )
+  const socket = watchPaused(t, port)
   await blocked()
   advance(59.5)
   spend('stream_rent', 120)
