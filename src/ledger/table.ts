@@ -56,6 +56,16 @@ export class Table {
     return -1
   }
 
+  /** Whether a slot that was the fingerprint's still is. */
+  isAt(slot: number, print: Fingerprint, salt: Fingerprint): boolean {
+    const words = this.#words
+    return (
+      words[slot] === (print.a ^ salt.a) &&
+      words[slot + 1] === (print.c ^ salt.c) &&
+      words[slot + 2] === (print.d ^ salt.d)
+    )
+  }
+
   /**
    * Gives a slot to the fingerprint `print` XOR `salt`, which has none: a free one, or else the one in its group that is
    * earned back soonest (RATE-051). All its instants are reset.
