@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
-import type { Limit } from '../limit/limit.ts'
+import type { CountedLimit } from '../limit/limit.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { Fingerprinter, randomSalt } from './fingerprint.ts'
 import { HeldUnits } from './held-units.ts'
@@ -88,10 +88,10 @@ export class MemoryLedger {
    * table with those of all such meters.
    * @throws LedgerFullError
    */
-  meter(limits: readonly Limit[], options: MeterOptions | undefined): Meter {
+  meter(limits: readonly CountedLimit[], options: MeterOptions | undefined): Meter {
     if (options === undefined) {
       const tableOf = () => this.#allocatedTable()
-      return new TableMeter(limits as readonly EarnedBackLimit[], tableOf, randomSalt(), this.#held) as unknown as Meter
+      return new TableMeter(limits as readonly EarnedBackLimit[], tableOf, randomSalt(), this.#held)
     }
     const bytes = RecordsMeter.bytes(limits, options.keys)
     const available = this.#available()

@@ -1,21 +1,21 @@
 import type { Instant } from '../limit/instant.ts'
 import type { Kind } from '../limit/kind.ts'
 import { kindOf } from '../limit/kind.ts'
-import type { Limit } from '../limit/limit.ts'
+import type { CountedLimit } from '../limit/limit.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { Exceeded, Meter, Remaining } from './meter.ts'
 import { type Overflow, Records } from './records.ts'
 
 /** One limit of a list, and where its numbers stand among those of a key. */
 interface Part {
-  readonly limit: Limit
-  readonly kind: Kind<Limit>
+  readonly limit: CountedLimit
+  readonly kind: Kind<CountedLimit>
   readonly offset: number
 }
 
 /** The meter of limits of any kind, for a fixed number of keys. */
 export class RecordsMeter implements Meter {
-  readonly limits: readonly Limit[]
+  readonly limits: readonly CountedLimit[]
   readonly #parts: readonly Part[]
   readonly #records: Records
   readonly #now: () => Readonly<Instant>
@@ -23,7 +23,7 @@ export class RecordsMeter implements Meter {
   #record = 0
 
   /** @param keys How many keys are kept apart. */
-  constructor(limits: readonly Limit[], keys: number, overflow: Overflow, now: () => Readonly<Instant>) {
+  constructor(limits: readonly CountedLimit[], keys: number, overflow: Overflow, now: () => Readonly<Instant>) {
     this.limits = limits
     this.#now = now
     let size = 0
@@ -36,7 +36,7 @@ export class RecordsMeter implements Meter {
   }
 
   /** Bytes that the meter of such a list takes, all allocated when it is made. */
-  static bytes(limits: readonly Limit[], keys: number): number {
+  static bytes(limits: readonly CountedLimit[], keys: number): number {
     return Records.bytes(
       keys,
       limits.reduce((size, limit) => size + kindOf(limit).size(limit), 0),

@@ -17,7 +17,7 @@ import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Table } from './table.ts'
 
 /** The meter of limits that are earned back, in the table of fixed size. An admitted spend allocates nothing. */
-export class TableMeter implements Meter<EarnedBackLimit> {
+export class TableMeter implements Meter {
   readonly limits: readonly EarnedBackLimit[]
   readonly #tableOf: () => Table
   #known: Table | undefined
@@ -68,7 +68,7 @@ export class TableMeter implements Meter<EarnedBackLimit> {
     }
   }
 
-  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded<EarnedBackLimit>[] {
+  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[] {
     return this.limits.flatMap((limit, i) => {
       if (this.#fits(i, units)) return []
       const earnedBack = this.#earnedBack(this.#slot, i)
@@ -94,7 +94,7 @@ export class TableMeter implements Meter<EarnedBackLimit> {
     this.record(print, units, now)
   }
 
-  remaining(print: Fingerprint, now: Readonly<Instant>): Remaining<EarnedBackLimit>[] {
+  remaining(print: Fingerprint, now: Readonly<Instant>): Remaining[] {
     const slot = this.#table.find(print, this.#salt)
     const held = this.#held.of(print, this.#salt)
     return this.limits.map((limit, i) => {

@@ -1,8 +1,9 @@
 import { blocked } from './blocked.ts'
 import { earnedBack } from './earned-back-kind.ts'
 import { epoch } from './epoch.ts'
+import { hold } from './hold.ts'
 import type { Instant } from './instant.ts'
-import type { Limit } from './limit.ts'
+import type { CountedLimit } from './limit.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
 
@@ -47,7 +48,7 @@ export interface Kind<L> {
 }
 
 /** The kind that a limit says it is of. */
-export function kindOf(limit: Limit): Kind<Limit> {
+export function kindOf(limit: CountedLimit): Kind<CountedLimit> {
   switch (limit.kind) {
     case undefined:
     case 'earned_back':
@@ -60,5 +61,7 @@ export function kindOf(limit: Limit): Kind<Limit> {
       return epoch
     case 'blocked':
       return blocked
+    case 'hold':
+      return hold
   }
 }

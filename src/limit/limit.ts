@@ -33,3 +33,14 @@ export interface BlockedLimit {
 }
 
 export type Limit = TimedLimit | EpochLimit | BlockedLimit
+
+/** At most `count` kept open at a time. */
+export interface HoldLimit {
+  readonly kind: 'hold'
+  readonly count: number
+  /** What a refusal says: when one of them ends, nobody knows. */
+  readonly retryDelaySeconds: number
+}
+
+/** Whatever a meter can count by. */
+export type CountedLimit = Limit | HoldLimit
