@@ -1,13 +1,16 @@
 import type { Fingerprint } from './ledger/fingerprint.ts'
-import { type Account, LedgerFullError, type MemoryLedger } from './ledger/memory-ledger.ts'
+import { type Account, LedgerFullError, type MemoryLedger, type MeterOptions } from './ledger/memory-ledger.ts'
 import type { Meter } from './ledger/meter.ts'
-import { boundKey, type Identified, type Origin } from './policy/bound-key.ts'
+import type { CountedLimit } from './limit/limit.ts'
+import { boundKey, type Identified, type NamedTarget, type Origin } from './policy/bound-key.ts'
 import type { Bound } from './policy/bounds.ts'
+import type { Hold } from './policy/holds.ts'
 import { AllowanceOptionsError, type OptionProblem } from './policy/options-error.ts'
 
-/** A bound that counts. */
+/** A bound, or a hold, that counts. */
 export interface CountedBound {
-  readonly bound: Bound
+  readonly target: NamedTarget
+  /** What spends it counts. Each hold is a category of its own. */
   readonly category: number
   readonly meter: Meter
 }
@@ -27,8 +30,8 @@ export class BoundSet {
 
   /** @internal Use `limiter.bounds()`. */
   constructor(bounds: readonly CountedBound[], ledger: MemoryLedger) {
-    this.names = bounds.map(({ bound }) => bound.name)
-    this.appliesToEverybody = bounds.some(({ bound }) => isForEverybody(bound))
+    this.names = bounds.map(({ target }) => target.name)
+    this.appliesToEverybody = bounds.some(({ target }) => isForEverybody(target))
     this.#bounds = bounds
     this.#ledger = ledger
   }
@@ -41,19 +44,28 @@ export class BoundSet {
 
   /** @internal Whether it holds a bound of this category that needs an identity. */
   needsIdentity(category: number): boolean {
-    return this.#bounds.some((counted) => counted.category === category && counted.bound.needsIdentity)
+    return this.#bounds.some((bound) => bound.category === category && bound.target.needsIdentity)
+  }
+
+  /** @internal Whether it holds a bound of this category at all. */
+  isAbout(category: number): boolean {
+    return this.#bounds.some((bound) => bound.category === category)
+  }
+
+  /** @internal Whether it holds a bound of this category that is about everybody. */
+  boundsEverybody(category: number): boolean {
+    return this.#bounds.some((bound) => bound.category === category && isForEverybody(bound.target))
   }
 
   /** @internal What a spend of this category from there concerns. */
   accounts(category: number, which: Which, origin: Origin, who: Identified | undefined): Account[] {
     if (this.#disposed) throw new Error('a spend under bounds that were disposed of')
     const accounts: Account[] = []
-    for (const counted of this.#bounds) {
-      const { bound, meter } = counted
-      if (counted.category !== category) continue
-      if (which !== 'all' && bound.needsIdentity !== (which === 'after identity')) continue
-      const key = boundKey(bound, origin, who)
-      if (key !== undefined) accounts.push({ bound: bound.name, meter, print: this.#printOf(key) })
+    for (const { target, category: own, meter } of this.#bounds) {
+      if (own !== category) continue
+      if (which !== 'all' && target.needsIdentity !== (which === 'after identity')) continue
+      const key = boundKey(target, origin, who)
+      if (key !== undefined) accounts.push({ bound: target.name, meter, print: this.#printOf(key) })
     }
     return accounts
   }
@@ -66,7 +78,7 @@ export class BoundSet {
 /** Of the key that all share, of which there is one only under any bound. */
 const EMPTY_KEY: Fingerprint = Object.freeze({ a: 0, b: 0, c: 0, d: 0 })
 
-/** Keys that are kept apart where a bound says nothing and its limits are not in the table. */
+/** Routes that are kept apart where a bound per route says nothing. */
 const DEFAULT_KEYS = 10_000
 
 /**
@@ -75,17 +87,44 @@ const DEFAULT_KEYS = 10_000
  * @throws AllowanceOptionsError when they do not fit into the memory that there is.
  */
 export function countBounds(
-  bounds: readonly Bound[],
+  bounds: readonly Bound<unknown>[],
   ledger: MemoryLedger,
   categoryId: (name: string) => number,
   path: string,
 ): BoundSet {
+  const rows = bounds.map((target) => ({
+    target,
+    category: categoryId(target.category),
+    limits: target.limits,
+    options: meterOptions(target),
+  }))
+  return count(rows, ledger, path)
+}
+
+/** The same for holds. */
+export function countHolds(holds: readonly Hold<unknown>[], ledger: MemoryLedger, path: string): BoundSet {
+  const rows = holds.map((target, category) => {
+    const { count, retryDelaySeconds, maxKeys } = target
+    const limits = [{ kind: 'hold' as const, count, retryDelaySeconds }]
+    return { target, category, limits, options: { keys: maxKeys, overflow: 'share' as const } }
+  })
+  return count(rows, ledger, path)
+}
+
+interface Row {
+  readonly target: NamedTarget
+  readonly category: number
+  readonly limits: readonly CountedLimit[]
+  readonly options: MeterOptions | undefined
+}
+
+function count(rows: readonly Row[], ledger: MemoryLedger, path: string): BoundSet {
   const problems: OptionProblem[] = []
   const counted: CountedBound[] = []
-  for (const [index, bound] of bounds.entries()) {
-    if (bound.limits.length === 0) continue
+  for (const [index, { target, category, limits, options }] of rows.entries()) {
+    if (limits.length === 0) continue
     try {
-      counted.push({ bound, category: categoryId(bound.category), meter: ledger.meter(bound.limits, meterOptions(bound)) })
+      counted.push({ target, category, meter: ledger.meter(limits, options) })
     } catch (error) {
       problems.push(asProblem(error, `${path}[${index}]`))
     }
@@ -96,12 +135,10 @@ export function countBounds(
   throw new AllowanceOptionsError([first, ...others])
 }
 
-function meterOptions(bound: Bound) {
-  // The counter of all must not be forgotten for that of one.
-  if (bound.per === 'everyone') return { keys: 1, overflow: 'forget' as const }
-  const isInTable = bound.maxKeys === undefined && bound.limits.every(({ kind = 'earned_back' }) => kind === 'earned_back')
-  if (isInTable && bound.per !== 'route') return undefined
-  return { keys: bound.maxKeys ?? DEFAULT_KEYS, overflow: bound.overflow }
+function meterOptions({ per, maxKeys, overflow }: Bound<unknown>): MeterOptions | undefined {
+  // What all of a route share must not be forgotten for what one caller has spent.
+  const keys = maxKeys ?? (per === 'route' ? DEFAULT_KEYS : undefined)
+  return keys === undefined ? undefined : { keys, overflow }
 }
 
 /** @throws the error, when it is not that of a ledger without room. */
@@ -109,8 +146,8 @@ export function asProblem(error: unknown, path: string): OptionProblem {
   if (!(error instanceof LedgerFullError)) throw error
   const { needed, available } = error
   const message =
-    `must fit into the memory that rateLimits.maxMemoryMib allows (rateLimits.boundsMemoryMib, for what is made after the first spend): ` +
-    `needs ${mib(needed)} MiB, and ${mib(available)} MiB are left; allow more, or fewer keys (maxKeys) or units`
+    'must fit into rateLimits.maxMemoryMib (for what is made after the first spend, into rateLimits.boundsMemoryMib): ' +
+    `needs ${mib(needed)} MiB, and ${mib(available)} MiB are left; allow more memory, or fewer keys (maxKeys) or units`
   return { path, message }
 }
 
@@ -118,6 +155,6 @@ function mib(bytes: number): string {
   return (bytes / (1024 * 1024)).toFixed(2)
 }
 
-function isForEverybody(bound: Bound): boolean {
-  return bound.appliesTo === undefined && typeof bound.per !== 'function'
+function isForEverybody({ appliesTo, per }: NamedTarget): boolean {
+  return appliesTo === undefined && typeof per !== 'function'
 }

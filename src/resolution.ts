@@ -3,9 +3,7 @@ import type { MeterTable } from './caller-meters.ts'
 import type { Account } from './ledger/memory-ledger.ts'
 import type { Fingerprint } from './ledger/fingerprint.ts'
 import type { Identified, Origin } from './policy/bound-key.ts'
-
-/** The name of the bound that the limits of `rateLimits` are, in denials. */
-export const CALLER_BOUND = 'caller'
+import { CALLER_BOUND } from './policy/bounds.ts'
 
 /** What was worked out of a caller: which accounts a spend concerns, found once for each category. */
 export class Resolution {

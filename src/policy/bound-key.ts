@@ -1,7 +1,7 @@
-import type { AuthType, Caller } from '../caller/caller.ts'
-import { callerKey } from '../caller/key.ts'
 import { chargedAddress } from '../caller/address.ts'
-import type { Bound } from './bounds.ts'
+import type { Caller } from '../caller/caller.ts'
+import { callerKey } from '../caller/key.ts'
+import type { Target } from './target.ts'
 
 /** What bounds go by, beside the caller itself; of the identity that `identify` returns. */
 export interface Attributes {
@@ -32,12 +32,17 @@ export interface Identified {
   readonly attributes: Attributes
 }
 
+/** A bound or a hold. */
+export interface NamedTarget extends Target<unknown> {
+  readonly name: string
+}
+
 /**
  * The key that a bound counts a spend under. undefined: the bound is not about it.
  * @param who undefined: it is not known yet, and the bound does not need it.
  * @throws TypeError when the bound goes by something that is not known; whatever a function of the bound throws.
  */
-export function boundKey(bound: Bound, origin: Origin, who: Identified | undefined): string | undefined {
+export function boundKey(bound: NamedTarget, origin: Origin, who: Identified | undefined): string | undefined {
   if (!applies(bound, origin, who)) return undefined
   const { per } = bound
   if (typeof per === 'function') {
@@ -64,31 +69,31 @@ export function boundKey(bound: Bound, origin: Origin, who: Identified | undefin
   }
 }
 
-function applies(bound: Bound, origin: Origin, who: Identified | undefined): boolean {
+function applies(bound: NamedTarget, origin: Origin, who: Identified | undefined): boolean {
   const { appliesTo } = bound
   if (appliesTo === undefined) return true
   if (typeof appliesTo === 'function') return appliesTo(requestOf(bound, origin)) === true
   const { caller, attributes } = known(bound, who)
   const { roles, authTypes } = appliesTo
-  if (authTypes !== undefined && !authTypes.includes(caller.type as AuthType)) return false
-  return roles === undefined || attributes.roles?.some((role) => roles.includes(role)) === true
+  if (authTypes.length > 0 && !authTypes.includes(caller.type)) return false
+  return roles.length === 0 || attributes.roles?.some((role) => roles.includes(role)) === true
 }
 
-function addressOf(bound: Bound, origin: Origin, who: Identified | undefined): string {
+function addressOf(bound: NamedTarget, origin: Origin, who: Identified | undefined): string {
   if (origin.address !== undefined) return origin.address
   return who?.caller.type === 'ip' ? who.caller.address : unknown(bound, 'address')
 }
 
-function requestOf(bound: Bound, { request }: Origin): unknown {
+function requestOf(bound: NamedTarget, { request }: Origin): unknown {
   return request ?? unknown(bound, 'request')
 }
 
-function known(bound: Bound, who: Identified | undefined): Identified {
+function known(bound: NamedTarget, who: Identified | undefined): Identified {
   if (who === undefined) throw new TypeError(`bound ${JSON.stringify(bound.name)} needs an identity`)
   return who
 }
 
-function unknown(bound: Bound, what: string): never {
+function unknown(bound: NamedTarget, what: string): never {
   throw new TypeError(
     `bound ${JSON.stringify(bound.name)} goes by the ${what}, which is not known here: limiter.resolve(caller, { ${what} })`,
   )
