@@ -7,9 +7,11 @@ import { systemClock } from './clock/system-clock.ts'
 import { type Fingerprint, randomSalt } from './ledger/fingerprint.ts'
 import type { Refusal, Remaining } from './ledger/memory-ledger.ts'
 import { MemoryLedger } from './ledger/memory-ledger.ts'
+import type { EarnedBackLimit } from './limit/earned-back.ts'
+import type { Limit } from './limit/limit.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { optionsObject, parseOptions } from './policy/option-schema.ts'
-import type { Limit, RateLimitsOptions } from './policy/options.ts'
+import type { RateLimitsOptions } from './policy/options.ts'
 import type { LimitTable, Policy } from './policy/policy.ts'
 import { createPolicy } from './policy/policy.ts'
 import { parseRateLimits } from './policy/rate-limits.ts'
@@ -104,7 +106,9 @@ export class Limiter {
     const id = this.categoryId(category)
     const { print, limits } = this.resolve(caller)[resolution]
     if (!this.policy.enabled) return 0
-    return this.#ledger.check(print, this.#salts[id]!, limits[id]!, cost)?.retryDelayMs ?? 0
+    return (
+      this.#ledger.check(print, this.#salts[id]!, limits[id]! as readonly EarnedBackLimit[], cost)?.retryDelayMs ?? 0
+    )
   }
 
   /**
@@ -115,7 +119,7 @@ export class Limiter {
     const id = this.categoryId(category)
     const { print, limits } = this.resolve(caller)[resolution]
     if (!this.policy.enabled) return []
-    return this.#ledger.remaining(print, this.#salts[id]!, limits[id]!)
+    return this.#ledger.remaining(print, this.#salts[id]!, limits[id]! as readonly EarnedBackLimit[])
   }
 
   /**
@@ -160,7 +164,12 @@ export class Limiter {
     checkCost(cost)
     if (!this.policy.enabled) return undefined
     const { print, limits } = caller[resolution]
-    const refusal = this.#ledger.spend(print, this.#salts[category]!, limits[category]!, cost)
+    const refusal = this.#ledger.spend(
+      print,
+      this.#salts[category]!,
+      limits[category]! as readonly EarnedBackLimit[],
+      cost,
+    )
     return refusal && denialOf(this.policy.categories[category]!, refusal)
   }
 }
