@@ -1,32 +1,35 @@
-/** One limit, checked: how much is admitted, and how that comes back. */
-export type Limit = TimedLimit | EpochLimit | BlockedLimit
-
-/** `count` units for every `windowSeconds`. */
+/** At most `count` units for every window, in one of three ways. */
 export interface TimedLimit {
   /**
-   * How units come back. `earned_back`, which is meant where no kind is given: continuously, with a burst of up to `count`.
-   * `sliding_window`: an estimate of the last window from two counters, never above 2 × `count` in any window.
-   * `sliding_log`: never more than `count` in any window, exactly, with memory for `count` entries.
+   * - `earned_back` (the default): units come back continuously, `count` of them in a window, with a burst of up to `count`.
+   * - `sliding_window`: an estimate from two counters, this window's and the previous one's. Exact where the traffic was
+   *   even in the previous window; never above twice the count in any window.
+   * - `sliding_log`: exact, never more than `count` in any window; takes memory in proportion to `count`.
    */
-  readonly kind?: 'earned_back' | 'sliding_window' | 'sliding_log'
-  /** Units admitted for every window, and the largest burst. A whole number from 1 to 1,000,000,000. */
+  readonly kind?: 'earned_back' | 'sliding_window' | 'sliding_log' | undefined
+  /** Units admitted. A whole number from 1 to 1,000,000,000. No default. */
   readonly count: number
-  /** Length of the window in seconds. A whole number from 1 to 8,640,000 (100 days). */
+  /** Length of the window in seconds. A whole number from 1 to 8,640,000 (100 days). No default. */
   readonly windowSeconds: number
 }
 
-/** `count` units for as long as the app's epoch number stays the same. */
+/** At most `count` units while the application's epoch number stays the same. */
 export interface EpochLimit {
   readonly kind: 'epoch'
-  /** Units admitted in one epoch. A whole number from 1 to 1,000,000,000. */
+  /** Units admitted in an epoch. A whole number from 1 to 1,000,000,000. No default. */
   readonly count: number
-  /** The number of the current epoch: a whole number from 0 to 2⁵³ − 1. Called for each spend; must be quick. */
+  /**
+   * The number of the epoch now, asked at every spend: a whole number from 0 to 2⁵³ − 1; anything else makes the spend
+   * throw a RangeError. A number that goes back is treated as standing still.
+   */
   readonly epoch: () => number
-  /** Whole ms until the next epoch, at least 1; null where that cannot be said. Default: it never can. */
-  readonly nextEpochInMs?: () => number | null
+  /** Milliseconds until the next epoch, or null where that cannot be said. Default: it cannot. */
+  readonly nextEpochInMs?: (() => number | null) | undefined
 }
 
-/** Nothing is admitted, ever. */
+/** Admits nothing, ever: a different answer from "not yet". */
 export interface BlockedLimit {
   readonly kind: 'blocked'
 }
+
+export type Limit = TimedLimit | EpochLimit | BlockedLimit

@@ -33,10 +33,10 @@ export function wholeNumber(min: number, max: number) {
   })
 }
 
-/** One of a few words. */
-export function oneOf<const Word extends string>(words: readonly Word[]) {
-  const quoted = words.map((word) => `"${word}"`)
-  const allowed = mustBe([quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(Boolean).join(' or '))
+/** One of a few words. `orElse`: what else may stand there, for the error text. */
+export function oneOf<const Word extends string>(words: readonly Word[], ...orElse: string[]) {
+  const choices = [...words.map((word) => `"${word}"`), ...orElse]
+  const allowed = mustBe(`${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`)
   return z.custom<Word>((value) => words.includes(value as Word), {
     error: (issue) => allowed(issue) + (typeof issue.input === 'string' ? didYouMean(issue.input, words) : ''),
     abort: false,
@@ -48,16 +48,15 @@ export function anyFunction<Fn>(allowed: string) {
   return z.custom<Fn>(isFunction, { error: mustBe(allowed), abort: false })
 }
 
-/** A function, as it is, or what `schema` reads, to which only values go that look like it. */
+/** A function, as it is, or what `schema` reads; what does not look like either is refused as not what is `allowed`. */
 export function functionOr<Fn, Value>(
   schema: z.ZodType<Value>,
-  looksLikeIt: (value: unknown) => boolean,
-  allowed: string,
+  other?: { readonly allowed: string; readonly looksLikeIt: (value: unknown) => boolean },
 ) {
   return z.unknown().transform((written, ctx): Fn | Value => {
     if (isFunction(written)) return written as Fn
-    if (!looksLikeIt(written)) {
-      ctx.addIssue(mustBe(allowed)({ input: written }))
+    if (other !== undefined && !other.looksLikeIt(written)) {
+      ctx.addIssue(mustBe(other.allowed)({ input: written }))
       return z.NEVER
     }
     const result = schema.safeParse(written)
