@@ -7,12 +7,21 @@ export { manualClock } from './clock/manual-clock.ts'
 export { systemClock } from './clock/system-clock.ts'
 export { allowanceOf } from './connect/context.ts'
 export type { Remaining } from './ledger/memory-ledger.ts'
+export type { BlockedLimit, EpochLimit, Limit, TimedLimit } from './limit/limit.ts'
 export type { Denial, Limiter, LimiterOptions, ResolvedCaller, SpendResult } from './limiter.ts'
 export { createLimiter } from './limiter.ts'
 export type { AppAllowance, ConnectOptions } from './plugin.ts'
 export { default } from './plugin.ts'
 export type { AllowanceOptions, StreamsOptions } from './plugin-options.ts'
-export type { CategoryLimitsOptions, Limit, OverrideOptions, RateLimitsOptions } from './policy/options.ts'
+export type { DurationBounds } from './policy/duration.ts'
+export { parseDuration } from './policy/duration.ts'
+export type {
+  CategoryLimitsOptions,
+  LimitOptions,
+  OverrideOptions,
+  RateLimitsOptions,
+  TimedLimitOptions,
+} from './policy/options.ts'
 export type { OptionProblem } from './policy/options-error.ts'
 export { AllowanceOptionsError } from './policy/options-error.ts'
 export type { Allowance, Identify, Identity, OnDenied } from './request-allowance.ts'

@@ -10,7 +10,7 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
   limit: { rooms: [], packages: [] },
   clock: { rooms: ['limit'], packages: [] },
   caller: { rooms: [], packages: ['node:net', 'ipaddr.js'] },
-  policy: { rooms: ['caller', 'clock', 'limit'], packages: ['node:util', 'zod'] },
+  policy: { rooms: ['caller', 'clock', 'limit'], packages: ['node:util', 'parse-duration', 'tinyduration', 'zod'] },
   charge: { rooms: ['policy', 'gen'], packages: ['@bufbuild/protobuf', 'zod'] },
   ledger: { rooms: ['limit', 'clock'], packages: ['node:crypto'] },
   rejection: {

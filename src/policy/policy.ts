@@ -1,8 +1,8 @@
 import { type AuthType, authTypes, type Caller } from '../caller/caller.ts'
 import { callerKey } from '../caller/key.ts'
 import { parseTrustedProxies, type TrustedProxies } from '../caller/trusted-proxies.ts'
+import type { Limit } from '../limit/limit.ts'
 import { defaultLimits } from './default-limits.ts'
-import type { Limit } from './options.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 /** The limits of one caller, indexed by category id. Frozen, and one object for all callers with the same limits. */
@@ -14,6 +14,8 @@ export interface Policy {
   readonly enabled: boolean
   /** Memory for the ledger, in MiB. */
   readonly maxMemoryMib: number
+  /** The part of it kept for bounds that are made later, in MiB. */
+  readonly boundsMemoryMib: number
   readonly trustedProxies: TrustedProxies
   /** Names by category id: the seven built-in ones in the order of the default limits table, then those of one's own. */
   readonly categories: readonly string[]
@@ -55,6 +57,7 @@ export function createPolicy(rateLimits: RateLimits): Policy {
   return Object.freeze({
     enabled: rateLimits.enabled,
     maxMemoryMib: rateLimits.maxMemoryMib,
+    boundsMemoryMib: rateLimits.boundsMemoryMib,
     trustedProxies: parseTrustedProxies(rateLimits.trustedProxies),
     categories,
     categoryId: (name: string) => ids.get(name) ?? -1,
