@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type BoundSet, countBounds, countHolds, type Which } from './bound-set.ts'
-import { CallerMeters } from './caller-meters.ts'
+import { type BoundSet, countBounds, countHolds } from './bound-set.ts'
 import type { Caller } from './caller/caller.ts'
 import { normalizeCaller } from './caller/caller.ts'
 import { callerKey } from './caller/key.ts'
+import { CallerMeters } from './caller-meters.ts'
 import type { Clock } from './clock/clock.ts'
 import { systemClock } from './clock/system-clock.ts'
 import { type Account, type BoundExceeded, MemoryLedger } from './ledger/memory-ledger.ts'
@@ -132,7 +132,7 @@ export class Limiter {
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
     this.#bounds = this.#count(bounds, 'bounds')
-    this.#holds = countHolds(parseHolds(holds, 'holds'), this.#ledger, 'holds')
+    this.#holds = countHolds(parseHolds(holds ?? [], 'holds'), this.#ledger, 'holds')
   }
 
   /**
@@ -156,9 +156,7 @@ export class Limiter {
     const id = this.categoryId(category)
     checkCost(cost)
     const made = this.reserveIn(this.resolve(caller)[resolution].accounts(id), id, cost)
-    return made instanceof Reservation
-      ? { admitted: true, reservation: made }
-      : { admitted: false, denial: made }
+    return made instanceof Reservation ? { admitted: true, reservation: made } : { admitted: false, denial: made }
   }
 
   /**
@@ -316,7 +314,8 @@ export class Limiter {
   /** @internal Whether a spend in a category is bounded for everybody. */
   boundsEverybody(category: number, ofRoute: readonly BoundSet[]): boolean {
     return (
-      this.#callerMeters.limitEverybody(category) || this.#sets(ofRoute).some((bounds) => bounds.boundsEverybody(category))
+      this.#callerMeters.limitEverybody(category) ||
+      this.#sets(ofRoute).some((bounds) => bounds.boundsEverybody(category))
     )
   }
 
@@ -335,7 +334,12 @@ export class Limiter {
   }
 
   #count(bounds: unknown, path: string): BoundSet {
-    return countBounds(parseBounds(bounds, this.policy.categories, path), this.#ledger, (name) => this.categoryId(name), path)
+    return countBounds(
+      parseBounds(bounds ?? [], this.policy.categories, path),
+      this.#ledger,
+      (name) => this.categoryId(name),
+      path,
+    )
   }
 
   #hold(category: string, accounts: readonly Account[], units: number): Reservation | Denial {

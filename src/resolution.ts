@@ -1,9 +1,9 @@
 import type { BoundSet } from './bound-set.ts'
 import type { MeterTable } from './caller-meters.ts'
-import type { Account } from './ledger/memory-ledger.ts'
 import type { Fingerprint } from './ledger/fingerprint.ts'
+import type { Account } from './ledger/memory-ledger.ts'
 import type { Identified, Origin } from './policy/bound-key.ts'
-import { CALLER_BOUND } from './policy/bounds.ts'
+import { CALLER_BOUND } from './policy/target.ts'
 
 /** What was worked out of a caller: which accounts a spend concerns, found once for each category. */
 export class Resolution {
@@ -34,10 +34,11 @@ export class Resolution {
 
   /** What a spend concerns: the caller's limits first, and then the bounds of the limiter. */
   accounts(category: number): readonly Account[] {
-    return (this.#accounts[category] ??= [
-      ...this.own(category),
-      ...this.#bounds.accounts(category, 'all', this.origin, this.who),
-    ])
+    const known = this.#accounts[category]
+    if (known !== undefined) return known
+    const found = [...this.own(category), ...this.#bounds.accounts(category, 'all', this.origin, this.who)]
+    this.#accounts[category] = found
+    return found
   }
 
   /** The caller's own limits only. */

@@ -12,10 +12,11 @@ export function allowance(limiter: Limiter): Pick<ServiceImpl<typeof BackendServ
       const categories = CATEGORIES.map((category) => ({
         category,
         limits: limiter.remaining(caller, category).map(({ limit, units, fullInMs }) => ({
-          count: BigInt(limit.count),
-          windowSeconds: BigInt(limit.windowSeconds),
+          // What is blocked, the one kind without a window that a configuration can ask for, is none of every second.
+          count: BigInt('count' in limit ? limit.count : 0),
+          windowSeconds: BigInt('windowSeconds' in limit ? limit.windowSeconds : 1),
           remaining: BigInt(units),
-          fullInMs: BigInt(fullInMs),
+          fullInMs: BigInt(fullInMs ?? 0),
         })),
       }))
       return create(GetAllowanceResponseSchema, { caller: inWords(caller), authType: caller.type, categories })

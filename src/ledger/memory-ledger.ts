@@ -177,7 +177,7 @@ export class MemoryLedger {
 
   /** What the meters leave is the table's. */
   #allocatedTable(): Table {
-    this.#table ??= new Table(Math.max(MIN_TABLE_BYTES, this.#bytes - this.#recordBytes - this.#laterBytes))
+    this.#table ??= new Table(Math.max(this.#bytes - this.#recordBytes - this.#laterBytes, Table.minBytes))
     return this.#table
   }
 }

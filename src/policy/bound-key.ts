@@ -48,7 +48,9 @@ export function boundKey(bound: NamedTarget, origin: Origin, who: Identified | u
   if (typeof per === 'function') {
     const key: unknown = per(requestOf(bound, origin))
     if (key === undefined || typeof key === 'string') return key
-    throw new TypeError(`bound ${JSON.stringify(bound.name)}: per must return a string or nothing, returned a value of type ${typeof key}`)
+    throw new TypeError(
+      `bound ${JSON.stringify(bound.name)}: per must return a string or nothing, returned a value of type ${typeof key}`,
+    )
   }
   switch (per) {
     case 'everyone':

@@ -66,4 +66,9 @@ export interface HoldOptions<Request> extends TargetOptions<Request> {
   readonly count: number
   /** What a refusal says, in seconds: a whole number from 1 to 8,640,000 (100 days). No default. */
   readonly retryDelaySeconds: number
+  /**
+   * How many keys are counted apart at a time, of those that hold something: a whole number from 1 to 1,000,000. Those beyond
+   * are counted as one. Default: 10,000.
+   */
+  readonly maxKeys?: number | undefined
 }

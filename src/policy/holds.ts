@@ -8,12 +8,17 @@ export interface Hold<Request> extends Target<Request> {
   /** How many may be open at a time for each key. */
   readonly count: number
   readonly retryDelaySeconds: number
+  /** How many keys are counted apart at a time. */
+  readonly maxKeys: number
 }
+
+const MAX_KEYS = 1_000_000
 
 const hold = optionsObject({
   ...targetShape,
   count: wholeNumber(1, MAX_COUNT),
   retryDelaySeconds: wholeNumber(1, MAX_WINDOW_SECONDS),
+  maxKeys: wholeNumber(1, MAX_KEYS).default(10_000),
 }).superRefine((written, ctx) => {
   if (isPlainObject(written)) checkTarget(written, ctx)
 }, always)
@@ -26,8 +31,8 @@ export function holdsOption<Request>() {
     .transform((holds): readonly Hold<Request>[] =>
       Object.freeze(
         holds.map((written) => {
-          const { count, retryDelaySeconds } = written
-          return Object.freeze({ ...targetOf<Request>(written), count, retryDelaySeconds })
+          const { count, retryDelaySeconds, maxKeys } = written
+          return Object.freeze({ ...targetOf<Request>(written), count, retryDelaySeconds, maxKeys })
         }),
       ),
     )

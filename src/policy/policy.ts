@@ -21,6 +21,10 @@ export interface Policy {
   readonly categories: readonly string[]
   /** The id of a category, its index in `categories`; -1 when nobody declared it. */
   categoryId(name: string): number
+  /** The tables of callers that no override names, one for each auth type. */
+  readonly typeTables: readonly LimitTable[]
+  /** The tables of callers that an override names. What the override does not replace is that of the auth type. */
+  readonly overrideTables: readonly LimitTable[]
   /**
    * The most specific limits that name the caller (RATE-025). At most one Map lookup, none when there are no overrides;
    * allocates nothing.
@@ -61,6 +65,8 @@ export function createPolicy(rateLimits: RateLimits): Policy {
     trustedProxies: parseTrustedProxies(rateLimits.trustedProxies),
     categories,
     categoryId: (name: string) => ids.get(name) ?? -1,
+    typeTables: Object.freeze(authTypes.map((type) => byType[type])),
+    overrideTables: Object.freeze([...byKey.values()]),
     limitsFor:
       byKey.size === 0
         ? (caller: Caller) => byType[caller.type]

@@ -45,7 +45,7 @@ const whom = optionsObject({
 })
 
 /** What the limits of `rateLimits` are called in denials. */
-const CALLER_BOUND = 'caller'
+export const CALLER_BOUND = 'caller'
 
 /** The keys of a target, to stand among others. What they must be together is for `checkTarget` to say. */
 export const targetShape = {
