@@ -1,0 +1,27 @@
+import type { Limit } from '../src/index.ts'
+
+/** A limit as people read it: `60 per 60 s`, `60 in any 60 s`, `3 per epoch`, `nothing, ever`. */
+export function limitInWords(limit: Limit): string {
+  switch (limit.kind) {
+    case 'blocked':
+      return 'nothing, ever'
+    case 'epoch':
+      return `${limit.count} per epoch`
+    case 'sliding_log':
+      return `${limit.count} in any ${limit.windowSeconds} s`
+    case 'sliding_window':
+      return `${limit.count} in about any ${limit.windowSeconds} s`
+    default:
+      return `${limit.count} per ${limit.windowSeconds} s`
+  }
+}
+
+/** The most that it ever admits at once. */
+export function countOf(limit: Limit): number {
+  return limit.kind === 'blocked' ? 0 : limit.count
+}
+
+/** Its window; 0 where it has none. */
+export function windowSecondsOf(limit: Limit): number {
+  return 'windowSeconds' in limit ? limit.windowSeconds : 0
+}
