@@ -3,6 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { allowanceOf, type Caller, type Limiter } from '../../src/index.ts'
 import { CATEGORIES } from '../categories.ts'
 import { type BackendService, GetAllowanceResponseSchema } from '../gen/example/v1/backend_pb.ts'
+import { countOf, windowSecondsOf } from '../limit-words.ts'
 
 /** GetAllowance: what is left to whoever asks. It charges nothing. */
 export function allowance(limiter: Limiter): Pick<ServiceImpl<typeof BackendService>, 'getAllowance'> {
@@ -12,9 +13,8 @@ export function allowance(limiter: Limiter): Pick<ServiceImpl<typeof BackendServ
       const categories = CATEGORIES.map((category) => ({
         category,
         limits: limiter.remaining(caller, category).map(({ limit, units, fullInMs }) => ({
-          // What is blocked, the one kind without a window that a configuration can ask for, is none of every second.
-          count: BigInt('count' in limit ? limit.count : 0),
-          windowSeconds: BigInt('windowSeconds' in limit ? limit.windowSeconds : 1),
+          count: BigInt(countOf(limit)),
+          windowSeconds: BigInt(windowSecondsOf(limit)),
           remaining: BigInt(units),
           fullInMs: BigInt(fullInMs ?? 0),
         })),

@@ -48,15 +48,23 @@ export function anyFunction<Fn>(allowed: string) {
   return z.custom<Fn>(isFunction, { error: mustBe(allowed), abort: false })
 }
 
-/** A function, as it is, or what `schema` reads; what does not look like either is refused as not what is `allowed`. */
-export function functionOr<Fn, Value>(
+/**
+ * A function, or what else `asIs` says may stand there as it is, or what `schema` reads; what does not look like either is
+ * refused as not what is `allowed`.
+ */
+export function functionOr<AsIs, Value>(
   schema: z.ZodType<Value>,
-  other?: { readonly allowed: string; readonly looksLikeIt: (value: unknown) => boolean },
+  other: {
+    readonly allowed?: string
+    readonly looksLikeIt?: (value: unknown) => boolean
+    readonly asIs?: (value: unknown) => boolean
+  } = {},
 ) {
-  return z.unknown().transform((written, ctx): Fn | Value => {
-    if (isFunction(written)) return written as Fn
-    if (other !== undefined && !other.looksLikeIt(written)) {
-      ctx.addIssue(mustBe(other.allowed)({ input: written }))
+  const { allowed = '', looksLikeIt = () => true, asIs = () => false } = other
+  return z.unknown().transform((written, ctx): AsIs | Value => {
+    if (isFunction(written) || asIs(written)) return written as AsIs
+    if (!looksLikeIt(written)) {
+      ctx.addIssue(mustBe(allowed)({ input: written }))
       return z.NEVER
     }
     const result = schema.safeParse(written)
