@@ -11,6 +11,7 @@ t.test('which binds', async (t) => {
   t.equal(name(exceeded(minute, 1), hour), 'caller-60', 'what was exceeded, whatever the others have left')
   t.equal(name(exceeded(minute, 1000), exceeded(hour, 12_000)), 'caller-3600', 'the longest delay')
   t.equal(name(exceeded(hour, 12_000), exceeded(minute, 1000)), 'caller-3600', 'in any order')
+  t.equal(name(exceeded(minute, 1998), exceeded(hour, 1999)), 'caller-3600', 'within one second too')
   t.equal(name(exceeded(hour, 12_000), exceeded(minute, null)), 'caller-60', 'none to be said is longest')
   t.equal(name(exceeded(hour, null), exceeded(day, null)), 'caller-3600', 'of equals the first')
 
@@ -35,6 +36,7 @@ t.test('effective window', async (t) => {
   t.equal(effectiveWindowSeconds(exceeded(minute, null)), undefined, 'exceeded, no telling until when')
   t.equal(effectiveWindowSeconds({ ...hour, resetMs: 11_001 }), 12, 'nothing left: until more is there')
   t.equal(effectiveWindowSeconds({ ...hour, remaining: 50 }), 1800, 'much left: an even pace')
+  t.equal(effectiveWindowSeconds({ ...minute, count: 7, remaining: 3 }), 26, 'rounded up')
   t.equal(effectiveWindowSeconds({ ...hour, remaining: 1, resetMs: 3_000_000 }), 3000, 'whichever is longer')
   t.equal(effectiveWindowSeconds({ ...hour, remaining: 100, resetMs: 0 }), 3600, 'all left: the window')
   t.equal(effectiveWindowSeconds({ ...hour, resetMs: null }), undefined)
