@@ -23,6 +23,7 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
       'node:http',
       'node:http2',
       'node:net',
+      'structured-headers',
     ],
   },
   connect: {
