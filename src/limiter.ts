@@ -9,7 +9,7 @@ import { systemClock } from './clock/system-clock.ts'
 import { type Account, type BoundExceeded, MemoryLedger } from './ledger/memory-ledger.ts'
 import type { Remaining } from './ledger/meter.ts'
 import type { CountedLimit } from './limit/limit.ts'
-import type { Attributes, Identified, Origin } from './policy/bound-key.ts'
+import type { Attributes, Origin } from './policy/bound-key.ts'
 import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
 import { parseBounds } from './policy/bounds.ts'
 import { clockOption } from './policy/clock-option.ts'
@@ -164,8 +164,8 @@ export class Limiter {
    * @throws RangeError when no such hold is declared; TypeError as `spend` does.
    */
   hold(caller: Caller, name: string): HoldResult {
-    const { origin, who } = this.resolve(caller)[resolution]
-    const made = this.holdFor(name, origin, who)
+    const resolved = this.resolve(caller)
+    const made = this.holdFor(name, resolved[resolution].origin, resolved)
     return made instanceof Reservation ? { admitted: true, hold: made } : { admitted: false, denial: made }
   }
 
@@ -267,7 +267,8 @@ export class Limiter {
   }
 
   /** @internal Takes a place of a hold. @throws RangeError when it is not declared. */
-  holdFor(name: string, origin: Origin, who: Identified | undefined): Reservation | Denial {
+  holdFor(name: string, origin: Origin, caller: ResolvedCaller | undefined): Reservation | Denial {
+    const who = caller?.[resolution].who
     return this.#hold(name, this.#holds.accounts(this.#holdId(name), 'all', origin, who), 1)
   }
 
@@ -370,6 +371,12 @@ function longest(exceeded: readonly BoundExceeded[]): number | null {
     ms = Math.max(ms, retryDelayMs)
   }
   return ms
+}
+
+/** @internal @throws RangeError when a cost is none. */
+export function checkedCost(cost: number): number {
+  checkCost(cost)
+  return cost
 }
 
 function checkCost(cost: number): void {

@@ -15,6 +15,24 @@ export interface Attributes {
   readonly roles?: readonly string[] | undefined
 }
 
+/** The attributes of an identity, copied. */
+export function attributesOf(identity: Attributes | null | undefined): Attributes {
+  if (identity == null) return NONE
+  const { user, token, organisation, roles } = identity
+  for (const [key, value] of Object.entries({ user, token, organisation })) {
+    if (value !== undefined && typeof value !== 'string') {
+      throw new TypeError(`identity.${key}: must be a string or absent, got a value of type ${typeof value}`)
+    }
+  }
+  if (roles === undefined) return { user, token, organisation }
+  if (!Array.isArray(roles) || !roles.every((role) => typeof role === 'string')) {
+    throw new TypeError('identity.roles: must be a list of strings or absent')
+  }
+  return { user, token, organisation, roles: [...roles] }
+}
+
+const NONE: Attributes = Object.freeze({})
+
 /** Where a spend comes from, which is known without an identity. */
 export interface Origin {
   /** The full client address, or `unix`. */
