@@ -62,9 +62,9 @@ function maxKeysOf({ per, maxKeys, limits }: WrittenBound): number | undefined {
   return maxKeys ?? (limits.some(needsRecords) ? DEFAULT_MAX_KEYS : undefined)
 }
 
-/** Whether a limit is of a kind that the fixed table has no room for. Expects anything. */
+/** Whether a limit is of a kind that the fixed table has no room for: one that is earned back has come without kind. */
 function needsRecords(limit: Limit | undefined): boolean {
-  return limit?.kind !== undefined && limit.kind !== 'earned_back'
+  return limit?.kind !== undefined
 }
 
 // runs also when values are wrong, and then sees what was written
