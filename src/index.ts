@@ -7,6 +7,7 @@ export type { ManualClock } from './clock/manual-clock.ts'
 export { manualClock } from './clock/manual-clock.ts'
 export { systemClock } from './clock/system-clock.ts'
 export { allowanceOf } from './connect/context.ts'
+export type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
 export type { BlockedLimit, CountedLimit, EpochLimit, HoldLimit, Limit, TimedLimit } from './limit/limit.ts'
 export type {
   Denial,
@@ -23,7 +24,7 @@ export type {
 export { createLimiter } from './limiter.ts'
 export type { AppAllowance, ConnectOptions } from './plugin.ts'
 export { default } from './plugin.ts'
-export type { AllowanceOptions, StreamsOptions } from './plugin-options.ts'
+export type { AllowanceOptions, RateLimitHeadersOptions, StreamsOptions } from './plugin-options.ts'
 export type {
   AppliesToOptions,
   BoundOptions,

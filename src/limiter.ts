@@ -11,7 +11,7 @@ import type { Remaining } from './ledger/meter.ts'
 import type { CountedLimit } from './limit/limit.ts'
 import type { Attributes, Origin } from './policy/bound-key.ts'
 import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
-import { parseBounds } from './policy/bounds.ts'
+import { type Bound, parseBounds } from './policy/bounds.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { parseHolds } from './policy/holds.ts'
 import { optionsObject, parseOptions } from './policy/option-schema.ts'
@@ -131,7 +131,7 @@ export class Limiter {
     this.clock = clock
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
-    this.#bounds = this.#count(bounds, 'bounds')
+    this.#bounds = this.count(this.#parse(bounds ?? []), 'bounds')
     this.#holds = countHolds(parseHolds(holds ?? [], 'holds'), this.#ledger, 'holds')
   }
 
@@ -210,7 +210,7 @@ export class Limiter {
    */
   // biome-ignore lint/suspicious/noExplicitAny: whatever is given to `resolve` as the request
   bounds(bounds: readonly BoundOptions<any>[]): BoundSet {
-    return this.#count(bounds, 'bounds')
+    return this.count(this.#parse(bounds), 'bounds')
   }
 
   /**
@@ -285,6 +285,12 @@ export class Limiter {
     )
   }
 
+  /** @internal Whole ms until more than that is left under one limit of an account. null: it cannot be said. */
+  moreInMs(account: Account, { limit, units }: Remaining): number | null {
+    const exceeded = this.#ledger.check([account], units + 1)
+    return exceeded?.find((one) => one.limit === limit)?.retryDelayMs ?? null
+  }
+
   /** @internal What a spend concerns: the caller's limits, the bounds of the limiter, and those of the route. */
   accounts(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): readonly Account[] {
     const { origin, who } = caller[resolution]
@@ -312,6 +318,11 @@ export class Limiter {
     )
   }
 
+  /** @internal Whether a spend in a category is bounded for anybody. */
+  isBounded(category: number, ofRoute: readonly BoundSet[]): boolean {
+    return this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.isAbout(category))
+  }
+
   /** @internal Whether a spend in a category is bounded for everybody. */
   boundsEverybody(category: number, ofRoute: readonly BoundSet[]): boolean {
     return (
@@ -325,22 +336,22 @@ export class Limiter {
     return this.#sets(ofRoute).flatMap(({ names }) => names)
   }
 
-  /** @internal Counts bounds that are written at this path. */
-  countAt(bounds: unknown, path: string): BoundSet {
-    return this.#count(bounds, path)
+  /** @internal The names of all holds. */
+  get holdNames(): readonly string[] {
+    return this.#holds.names
+  }
+
+  /** @internal Counts checked bounds that are written at this path. @throws AllowanceOptionsError when there is no room. */
+  count(bounds: readonly Bound<unknown>[], path: string): BoundSet {
+    return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path)
   }
 
   #sets(ofRoute: readonly BoundSet[]): readonly BoundSet[] {
     return [this.#bounds, ...ofRoute]
   }
 
-  #count(bounds: unknown, path: string): BoundSet {
-    return countBounds(
-      parseBounds(bounds ?? [], this.policy.categories, path),
-      this.#ledger,
-      (name) => this.categoryId(name),
-      path,
-    )
+  #parse(bounds: unknown): readonly Bound<unknown>[] {
+    return parseBounds(bounds, this.policy.categories, 'bounds')
   }
 
   #hold(category: string, accounts: readonly Account[], units: number): Reservation | Denial {

@@ -88,35 +88,37 @@ export interface FirstCharge {
   readonly cost: number
 }
 
-/** What a request was charged against, in one category. */
-export interface ChargedAccounts {
+/** What is left under one limit that a request was charged against. */
+export interface LeftUnits extends RemainingUnits {
   readonly category: string
-  readonly accounts: readonly Account[]
+  /** Whole ms until more than that fits. null: it cannot be said. */
+  readonly moreInMs: number | null
 }
 
 /** The allowance of one request. */
 export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
-  readonly #reply: FastifyReply | null
+  readonly #replyOf: () => FastifyReply | null
   readonly #origin: RequestOrigin
   #identifying: Promise<ResolvedCaller> | undefined
   #ofRoute: readonly BoundSet[] | undefined
   #denials: Map<ConnectError, Denial> | undefined
-  #open: Set<Hold> | undefined
+  readonly #open = new Set<Hold>()
+  #hasEnded: boolean | undefined
   caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
   boundsOfRoute: (() => readonly BoundSet[]) | undefined
-  /** What the route was charged against, in the order of its charges. */
-  readonly charged: ChargedAccounts[] = []
+  /** What the request was charged against, by category, in the order of its charges. */
+  readonly #charged = new Map<number, readonly Account[]>()
   /** To be called when the response of a streaming RPC that opened a stream is at its end, taken by its client or not. */
   onResponseEnd: (() => void) | undefined
 
-  /** @param reply null: not known, as in a hook before those of the route; nothing can be kept until its end then. */
-  constructor(services: AllowanceServices, request: FastifyRequest, reply: FastifyReply | null) {
+  /** @param replyOf null: not known, as in a hook before those of the route; nothing can be kept until its end then. */
+  constructor(services: AllowanceServices, request: FastifyRequest, replyOf: () => FastifyReply | null) {
     this.#services = services
     this.#request = request
-    this.#reply = reply
+    this.#replyOf = replyOf
     this.#origin = new RequestOrigin(request, services.limiter.policy.trustedProxies)
   }
 
@@ -163,7 +165,12 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       for (const reservation of early) gone ? reservation.release() : reservation.commit()
       throw error
     }
-    const late = (caller: ResolvedCaller) => this.#chargeLate(caller, charges, early, ofRoute)
+    const late = (caller: ResolvedCaller) => {
+      if (this.#replyOf()?.sent !== true) return this.#chargeLate(caller, charges, early, ofRoute)
+      // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
+      for (const reservation of early) reservation.release()
+      return undefined
+    }
     let caller: ResolvedCaller | Promise<ResolvedCaller>
     try {
       caller = this.identify()
@@ -177,7 +184,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   async spend(category: string, cost: number, rpc?: RpcCharging): Promise<void> {
     await this.#reporting('spend failed', async () => {
       const id = this.#categoryId(category, rpc)
-      const denial = this.#services.limiter.spendFrom(await this.#accounts(id), id, checkedCost(cost))
+      const accounts = await this.#accounts(id)
+      const denial = this.#services.limiter.spendFrom(accounts, id, checkedCost(cost))
       if (denial !== undefined) throw this.rejectionOf(this.#told(denial))
     })
   }
@@ -250,16 +258,22 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   /** What is left of what the route was charged against. */
-  remaining(): readonly (RemainingUnits & { readonly category: string })[] {
-    return this.charged.flatMap(({ category, accounts }) =>
-      this.#services.limiter.remainingIn(accounts).map((left) => ({ category, ...left })),
-    )
+  left(): LeftUnits[] {
+    const { limiter } = this.#services
+    return [...this.#charged].flatMap(([id, accounts]) => {
+      const category = limiter.policy.categories[id]!
+      return accounts.flatMap((account) =>
+        limiter
+          .remainingIn([account])
+          .map((left) => ({ category, ...left, moreInMs: limiter.moreInMs(account, left) })),
+      )
+    })
   }
 
   #reserveEarly(category: number, cost: number, ofRoute: readonly BoundSet[]): Reservation | Denial {
     const { limiter } = this.#services
     const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
-    this.#chargedAgainst(category, accounts)
+    this.#charged.set(category, accounts)
     return limiter.reserveIn(accounts, category, checkedCost(cost))
   }
 
@@ -272,7 +286,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { limiter } = this.#services
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
-      this.#chargedAgainst(category, accounts)
+      this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
       const denial = limiter.spendFrom(accounts, category, cost)
       if (denial !== undefined) {
         for (const reservation of early.slice(i)) reservation.release()
@@ -283,19 +297,16 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return undefined
   }
 
-  #chargedAgainst(category: number, accounts: readonly Account[]): void {
-    if (accounts.length > 0)
-      this.charged.push({ category: this.#services.limiter.policy.categories[category]!, accounts })
-  }
-
   /** What a later spend concerns. */
   async #accounts(category: number): Promise<readonly Account[]> {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
-    if (this.caller === undefined && !limiter.needsIdentity(category, ofRoute)) {
-      return limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
-    }
-    return limiter.accounts(await this.identify(), category, ofRoute)
+    const accounts =
+      this.caller === undefined && !limiter.needsIdentity(category, ofRoute)
+        ? limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
+        : limiter.accounts(await this.identify(), category, ofRoute)
+    this.#charged.set(category, accounts)
+    return accounts
   }
 
   #routeBounds(): readonly BoundSet[] {
@@ -310,15 +321,21 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #releaseAtEnd(hold: Hold): void {
-    if (this.#open === undefined) {
-      const open = new Set<Hold>()
-      this.#open = open
-      onEnd(this.#reply, () => {
-        for (const each of open) each.release()
-        open.clear()
-      })
+    const reply = this.#replyOf()
+    if (reply === null) {
+      hold.release()
+      throw new Error(
+        'nothing can be held or reserved before the hooks of the route have run: do it there, or in the handler',
+      )
     }
     this.#open.add(hold)
+    if (this.#hasEnded === false) return
+    this.#hasEnded = false
+    onEnd(reply, () => {
+      this.#hasEnded = undefined
+      for (const each of this.#open) each.release()
+      this.#open.clear()
+    })
   }
 
   async #reporting<T>(what: string, run: () => Promise<T>): Promise<T> {

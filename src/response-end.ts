@@ -1,16 +1,12 @@
 import type { FastifyReply } from 'fastify'
 
-/**
- * Calls `run` once when a response is at its end: sent, or given up with its client or its connection.
- * @throws Error when the reply is not known.
- */
-export function onEnd(reply: FastifyReply | null, run: () => void): void {
-  if (reply === null) {
-    throw new Error('nothing can be held or reserved before the hooks of the route: do it there, or in the handler')
-  }
-  const { raw } = reply
+/** Calls `run` once when a response is at its end: sent, or given up with its client or its connection. */
+export function onEnd({ raw }: FastifyReply, run: () => void): void {
   // What is closed already tells nobody.
-  if (raw.writableFinished || raw.destroyed) return run()
+  if (raw.writableFinished || raw.destroyed) {
+    run()
+    return
+  }
   const end = () => {
     raw.off('finish', end).off('close', end)
     run()

@@ -17,14 +17,15 @@ t.test('holds come out with their defaults, frozen', async (t) => {
       appliesTo: { roles: ['a'] },
       count: 1_000_000_000,
       retryDelaySeconds: 8_640_000,
+      maxKeys: 1_000_000,
     },
     { ...ok, name: 'read', per: isRead as never, appliesTo: {}, needsIdentity: true },
   ]
   const parsed = parseHolds(deepFreeze(written))
   t.strictSame(parsed, [
-    { ...ok, appliesTo: undefined, needsIdentity: false },
-    { ...written[1]!, appliesTo: { roles: ['a'], authTypes: [] }, needsIdentity: true },
-    { ...written[2]!, appliesTo: undefined },
+    { ...ok, appliesTo: undefined, needsIdentity: false, maxKeys: 10_000 },
+    { ...written[1]!, appliesTo: { roles: ['a'], authTypes: [] }, needsIdentity: true, maxKeys: 1_000_000 },
+    { ...written[2]!, appliesTo: undefined, maxKeys: 10_000 },
   ])
   t.ok([...objectsIn(parsed)].every(Object.isFrozen))
   t.strictSame(parseHolds([]), [])
@@ -32,7 +33,7 @@ t.test('holds come out with their defaults, frozen', async (t) => {
   t.strictSame(parseHolds([snake]), [parsed[0]])
 })
 
-const KEYS = 'name, per, appliesTo, needsIdentity, count, retryDelaySeconds'
+const KEYS = 'name, per, appliesTo, needsIdentity, count, retryDelaySeconds, maxKeys'
 const COUNT = 'must be a whole number from 1 to 1000000000'
 const DELAY = 'must be a whole number from 1 to 8640000'
 
