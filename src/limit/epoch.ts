@@ -18,7 +18,7 @@ export const epoch: Kind<EpochLimit> = {
       mark = epochMark(limit, state, at)
     } catch {
       // A source that fails only now is taken to stand still, since the other limits of the spend may be recorded already.
-      mark = Math.max(state[at]!, 1)
+      mark = state[at]!
     }
     const spent = spentIn(mark, state, at)
     state[at] = mark
