@@ -19,7 +19,7 @@ const CYCLE = 2 ** 40
 
 /**
  * The exact log: never more than the count in any half-open window of time. An entry counts until one window after it.
- * Spends at the same instant share an entry. Memory is in proportion to the count.
+ * Memory is in proportion to the count.
  */
 export const slidingLog: Kind<TimedLimit> = {
   size: (limit) => RING + ENTRY_SIZE * limit.count,
@@ -31,15 +31,13 @@ export const slidingLog: Kind<TimedLimit> = {
   record(limit, state, at, now, units) {
     const made = state[at + MADE]!
     const recorded = state[at + RECORDED]!
-    state[at + RECORDED] = (recorded + units) % CYCLE
-    const last = entry(limit, at, made - 1)
-    if (made > 0 && state[last + SECONDS] === now.seconds && state[last + NANOS] === now.nanos) return
     // Each entry that counts has at least one unit, so the one that is overwritten counts no more.
     const added = entry(limit, at, made)
     state[added + SECONDS] = now.seconds
     state[added + NANOS] = now.nanos
     state[added + BEFORE] = recorded
     state[at + MADE] = made + 1
+    state[at + RECORDED] = (recorded + units) % CYCLE
   },
 
   retryDelayMs(limit, state, at, now, units, held) {
