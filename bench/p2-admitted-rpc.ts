@@ -1,0 +1,62 @@
+import { requestOf, unaryConnect } from './http/bodies.ts'
+import { withFolder } from './http/folder.ts'
+import { loadOn, mustBe, startServer } from './http/server.ts'
+import type { ServerSetup } from './http/server-child.ts'
+import { withChildren } from './processes/child.ts'
+import { interleave } from './processes/interleave.ts'
+import type { Benchmark, Series, Target } from './result.ts'
+import type { Sizes } from './sizes.ts'
+import { ratioOf } from './statistics.ts'
+
+const limiters = ['none', 'fastify-allowance', '@fastify/rate-limit'] as const
+const BODY_BYTES = 100
+
+const setups: readonly ServerSetup[] = [false, true].flatMap((http2) => limiters.map((limiter) => ({ limiter, http2 })))
+
+/** P2: what an RPC costs the server that is admitted. */
+export const p2: Benchmark<Sizes> = {
+  id: 'P2',
+  title: 'admitted unary RPC: processor time of the server for a request',
+  async run({ sizes: { requests, requestRounds }, progress }) {
+    progress('starting servers')
+    const figures = await withFolder((folder) =>
+      withChildren(
+        setups.map((setup) => () => startServer(setup)),
+        async (servers) => {
+          const request = requestOf(unaryConnect, BODY_BYTES, folder)
+          const measures = servers.map((server, i) => async () => {
+            const { http2 } = setups[i]!
+            const shape = http2 ? { connections: 2, streams: 8 } : { connections: 16, streams: 1 }
+            const taken = await loadOn(server, { http2, request, requests, ...shape })
+            mustBe('admitted', taken, requests)
+            return taken.cpuUs
+          })
+          // Until everything is compiled.
+          for (let warm = 0; warm < 2; warm++) for (const measure of measures) await measure()
+          return interleave(requestRounds, measures, progress)
+        },
+      ),
+    )
+    const series = setups.map((setup, i) => ({ name: nameOf(setup), unit: 'µs a request', rounds: figures[i]! }))
+    return {
+      series,
+      targets: ['HTTP/1.1', 'h2c'].flatMap((version) => targets(series, version)),
+      notes: [
+        `Connect's binary format, ${BODY_BYTES} bytes. User and system time of the whole process, garbage collection included. Intervals: bootstrap over the ratios of ${requestRounds} interleaved rounds. Everybody is one client address; @fastify/rate-limit has the options of its README's example, and sends its header fields.`,
+      ],
+    }
+  },
+}
+
+function targets(series: readonly Series[], version: string): Target[] {
+  const rounds = (limiter: string) => series.find(({ name }) => name === `${limiter}, ${version}`)!.rounds
+  const [none, ours, peer] = limiters.map(rounds) as [readonly number[], readonly number[], readonly number[]]
+  return [
+    { what: `${version}: of the time without the plugin`, ...ratioOf(ours, none), unit: '×', atMost: 1.03 },
+    { what: `${version}: of the time with @fastify/rate-limit`, ...ratioOf(ours, peer), unit: '×', atMost: 1 },
+  ]
+}
+
+function nameOf({ limiter, http2 }: ServerSetup): string {
+  return `${limiter}, ${http2 ? 'h2c' : 'HTTP/1.1'}`
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import { Child, withChildren } from './processes/child.ts'
+import type { Benchmark } from './result.ts'
+import type { Sizes } from './sizes.ts'
+import { medianOf } from './statistics.ts'
+import type { StreamsFindings, StreamsSetup } from './streams/streams-child.ts'
+
+const PERIOD_MS = 60_000
+const program = join(import.meta.dirname, 'streams/streams-child.ts')
+
+/** P7: streams that stay open. */
+export const p7: Benchmark<Sizes> = {
+  id: 'P7',
+  title: 'open idle streams that pay rent each period',
+  async run({ sizes: { streams, streamRounds }, progress }) {
+    progress(`${streams} streams`)
+    const setup: StreamsSetup = { streams, periods: streamRounds }
+    const start = () => Child.start(program, setup, ['--expose-gc'])
+    const { bytes, periodsMs, openUs, endUs } = await withChildren([start], ([child]) =>
+      child!.ask<StreamsFindings>('measure'),
+    )
+    return {
+      series: [
+        { name: 'rent of all streams for a period', unit: 'ms', rounds: periodsMs },
+        { name: 'memory of an idle stream', unit: 'bytes', rounds: [bytes] },
+        { name: 'to open a stream', unit: 'µs', rounds: [openUs] },
+        { name: 'to end a stream', unit: 'µs', rounds: [endUs] },
+      ],
+      targets: [
+        {
+          what: `rent of ${streams.toLocaleString('en')} streams each 60 s, of one core`,
+          value: (medianOf(periodsMs) / PERIOD_MS) * 100,
+          unit: ' %',
+          atMost: 2,
+        },
+      ],
+      notes: ['Memory of the plugin alone, beside what Node and Connect hold for the request.'],
+    }
+  },
+}
