@@ -47,7 +47,9 @@ export function answerCommand(
   v2: readonly { type: string; payload: unknown }[],
 ): FastifyReply {
   if (version === 'v1') return reply.send(v1)
-  return reply.type('application/x-ndjson').send(v2.map(({ type, payload }) => line(type, payload)).join(''))
+  return reply
+    .type('application/x-ndjson')
+    .send(Buffer.from(v2.map(({ type, payload }) => line(type, payload)).join('')))
 }
 
 /** What v1 answers where there is nothing else to say. */

@@ -34,6 +34,8 @@ export interface EventStoreOptions extends LimitsConfig {
   developmentMode?: boolean
   /** Default: the system's. */
   clock?: Clock
+  /** Milliseconds after which a connection on which nothing moves is given up. Default 60,000. */
+  idleMs?: number
   /** Where log lines go. Default: standard output; false: nowhere. */
   log?: LogStream | false
 }
@@ -52,6 +54,7 @@ export interface EventStoreServer {
  */
 export async function createEventStoreServer(options: EventStoreOptions): Promise<EventStoreServer> {
   const { apiToken = DEMO_TOKEN, database, page, developmentMode = false, clock = systemClock, log } = options
+  const { idleMs = bounds.idleMs } = options
   const app = fastify({
     logger: log === false ? false : loggerOptions(log),
     clientErrorHandler: answerClientError,
@@ -59,8 +62,10 @@ export async function createEventStoreServer(options: EventStoreOptions): Promis
     bodyLimit: bounds.requestBytes,
     // A request that dribbles in is ended, and so is a connection whose client is gone or takes nothing.
     requestTimeout: bounds.idleMs,
-    connectionTimeout: bounds.idleMs,
+    connectionTimeout: idleMs,
   }) as FastifyInstance
+  // A request that expects what there is not is one that counts; Node would answer it by itself.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const hasToken = createHasToken(apiToken)
   const services: Services = {
     store: new EventStore(database),

@@ -80,7 +80,8 @@ export function readingRoutes({ store, streams, observers }: Services): ApiRoute
             const id = store.newestIdOf(fromLatestEvent.subject, fromLatestEvent.type)
             if (id !== -1) from = id
             if (id !== -1 || fromLatestEvent.ifEventIsMissing === 'read-everything') break
-            if (!(await observers.wait(fromLatestEvent.subject, false, signal))) yield HEARTBEAT
+            const written = await observers.wait(fromLatestEvent.subject, false, signal)
+            if (!written && !signal.aborted) yield HEARTBEAT
           }
           while (!signal.aborted) {
             const to = store.newestId()
@@ -89,7 +90,8 @@ export function readingRoutes({ store, streams, observers }: Services): ApiRoute
             }
             from = Math.max(from, to + 1)
             if (store.newestId() >= from) continue
-            if (!(await observers.wait(subject, recursive, signal))) yield HEARTBEAT
+            const written = await observers.wait(subject, recursive, signal)
+            if (!written && !signal.aborted) yield HEARTBEAT
           }
         })
       },

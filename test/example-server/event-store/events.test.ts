@@ -203,5 +203,5 @@ t.test('streams end when the server closes', async (t) => {
   const response = await server.open('/api/v1/observe-events', { body: { subject: '/' } })
   const text = textOf(response)
   await server.close()
-  t.match(lines(await text), [{ type: 'heartbeat' }])
+  t.same(lines(await text), [{ type: 'heartbeat', payload: {} }])
 })

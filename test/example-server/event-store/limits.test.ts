@@ -219,19 +219,15 @@ t.test('a refusal comes before the token is looked at and the body read', async 
   t.match(refused.headers['content-type'], /^application\/problem\+json/)
 })
 
-/** Sends from many addresses, without a token or with one, until `spent` units of a global limit are gone. */
-async function flood({ app }: TestServer, units: number, token: string | undefined, url = '/.well-known/api-catalog') {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  for (let i = 0; i < units; i++) {
-    const remoteAddress = `198.51.${100 + (i >> 16)}.${(i >> 8) & 255}`.replace(/\d+$/, String(i & 255))
-    const { statusCode } = await app.inject({
-      url,
-      headers,
-      remoteAddress: `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`,
-    })
-    if (statusCode !== 200) return { admitted: i, remoteAddress }
+/** Sends requests, each from another address, until one is refused or `count` are admitted; returns how many were. */
+async function flood({ app }: TestServer, count: number, token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` }
+  for (let i = 0; i < count; i++) {
+    const remoteAddress = `10.0.${i >> 8}.${i & 255}`
+    const { statusCode } = await app.inject({ url: '/.well-known/api-catalog', headers, remoteAddress })
+    if (statusCode !== 200) return i
   }
-  return { admitted: units }
+  return count
 }
 
 t.test('the global limit exists twice: a flood without a valid token holds back nobody with one', async (t) => {
@@ -246,7 +242,7 @@ t.test('the global limit exists twice: a flood without a valid token holds back 
         ...(token && { headers: { authorization: `Bearer ${token}` } }),
       })
     ).statusCode
-  t.match(await flood(server, 10_001, 'not-the-token'), { admitted: 10_000 })
+  t.equal(await flood(server, 10_001, 'not-the-token'), 10_000)
   t.equal(await ask('/.well-known/api-catalog'), 429, 'a route that needs no token')
   t.equal(await ask('/nothing'), 429, 'no route')
   t.equal(await ask('//'), 429, 'an unclean path')
@@ -264,7 +260,7 @@ t.test('the global limit exists twice: a flood without a valid token holds back 
 
 t.test('clients with a valid token share a global limit too, from which only ping and health are exempt', async (t) => {
   const server = await start(t, { cpus: 1 })
-  t.match(await flood(server, 10_001, TOKEN), { admitted: 10_000 })
+  t.equal(await flood(server, 10_001, TOKEN), 10_000)
   const refused = await server.call('/api/v1/read-event-types')
   t.equal(refused.status, 429)
   t.equal(refused.headers['retry-after'], '1')
