@@ -110,7 +110,7 @@ export async function createEventStoreServer(options: EventStoreOptions): Promis
     )
   })
   addCatalog(app, routes)
-  if (page !== undefined) addPage(app, page, undefined, 'no-cache')
+  if (page !== undefined) addPage(app, page, apiToken === DEMO_TOKEN ? DEMO_TOKEN : '', 'no-cache')
   if (developmentMode) addProfiles(app, requireToken)
   app.addHook('preClose', async () => services.streams.close())
   await app.ready()

@@ -9,7 +9,9 @@ export function showAllowance({ headers, status }: Response): void {
   if (remaining === undefined || quota === undefined) setText(byId('numbers', HTMLElement), 'not limited')
   else {
     setText(byId('numbers', HTMLElement), `${remaining.toLocaleString('en')} of ${quota.toLocaleString('en')} units`)
-    byId('fill', HTMLElement).style.width = `${(100 * remaining) / quota}%`
+    const meter = byId('left', HTMLMeterElement)
+    meter.max = quota
+    meter.value = remaining
   }
   const wait = headers.get('retry-after')
   setText(byId('refused', HTMLElement), status === 429 ? `Refused: come again in ${wait ?? 'some'} s.` : '')
