@@ -2,6 +2,7 @@ import type { Caller, Limiter } from '../src/index.ts'
 import { CATEGORIES } from './categories.ts'
 import type { OwnLimits } from './config-overrides.ts'
 import { BackendService } from './gen/example/v1/backend_pb.ts'
+import { countOf, limitInWords, windowSecondsOf } from './limit-words.ts'
 
 export interface BannerOptions {
   /** The URLs of the listeners. */
@@ -65,7 +66,7 @@ function limitsInWords(limiter: Limiter, category: string): string {
 }
 
 function limitsOf(limiter: Limiter, caller: Caller, category: string): string {
-  const limits = limiter.remaining(caller, category).map(({ limit }) => `${limit.count} per ${limit.windowSeconds} s`)
+  const limits = limiter.remaining(caller, category).map(({ limit }) => limitInWords(limit))
   return limits.join(', ') || 'everything'
 }
 
@@ -128,7 +129,7 @@ function watch(http: string): string {
 function refusesSoon(limiter: Limiter): boolean {
   return limiter
     .remaining(ADDRESS, 'upload')
-    .some(({ limit }) => limit.count <= 1000 && limit.count / limit.windowSeconds <= 10)
+    .some(({ limit }) => countOf(limit) <= 1000 && countOf(limit) <= 10 * windowSecondsOf(limit))
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -54,7 +54,8 @@ function tryLimiter(rateLimits: unknown, report: Report, clock: Clock | undefine
 
 /** The plugin names options as TypeScript spells them, where they are missing. Where both spellings stand, both are named. */
 function inFileSpelling(text: string): string {
-  const name = /\b(?:rateLimits|trustedProxies|maxMemoryMib|windowSeconds)\b(?!" are one key in two spellings)/g
+  const name =
+    /\b(?:rateLimits|trustedProxies|maxMemoryMib|boundsMemoryMib|windowSeconds|nextEpochInMs)\b(?!" are one key in two spellings)/g
   return text.replace(name, (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
 }
 

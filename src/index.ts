@@ -1,3 +1,4 @@
+export { BoundSet } from './bound-set.ts'
 export type { AuthType, Caller } from './caller/caller.ts'
 export type { Charge, RpcCharges } from './charge/charge.ts'
 export type { ChargesOptionEntry } from './charge/charges-option.ts'
@@ -6,14 +7,41 @@ export type { ManualClock } from './clock/manual-clock.ts'
 export { manualClock } from './clock/manual-clock.ts'
 export { systemClock } from './clock/system-clock.ts'
 export { allowanceOf } from './connect/context.ts'
-export type { Remaining } from './ledger/memory-ledger.ts'
-export type { Denial, Limiter, LimiterOptions, ResolvedCaller, SpendResult } from './limiter.ts'
+export type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
+export type { BlockedLimit, CountedLimit, EpochLimit, HoldLimit, Limit, TimedLimit } from './limit/limit.ts'
+export type {
+  Denial,
+  ExceededLimit,
+  HoldResult,
+  Limiter,
+  LimiterOptions,
+  RemainingUnits,
+  ReserveResult,
+  ResolveContext,
+  ResolvedCaller,
+  SpendResult,
+} from './limiter.ts'
 export { createLimiter } from './limiter.ts'
 export type { AppAllowance, ConnectOptions } from './plugin.ts'
 export { default } from './plugin.ts'
-export type { AllowanceOptions, StreamsOptions } from './plugin-options.ts'
-export type { CategoryLimitsOptions, Limit, OverrideOptions, RateLimitsOptions } from './policy/options.ts'
+export type { AllowanceOptions, RateLimitHeadersOptions, StreamsOptions } from './plugin-options.ts'
+export type {
+  AppliesToOptions,
+  BoundOptions,
+  HoldOptions,
+  Per,
+} from './policy/bound-options.ts'
+export type { DurationBounds } from './policy/duration.ts'
+export { parseDuration } from './policy/duration.ts'
+export type {
+  CategoryLimitsOptions,
+  LimitOptions,
+  OverrideOptions,
+  RateLimitsOptions,
+  TimedLimitOptions,
+} from './policy/options.ts'
 export type { OptionProblem } from './policy/options-error.ts'
 export { AllowanceOptionsError } from './policy/options-error.ts'
 export type { Allowance, Identify, Identity, OnDenied } from './request-allowance.ts'
+export type { Hold, Reservation } from './reservation.ts'
 export type { OpenStream, UpdateOptions } from './stream/open-stream.ts'

@@ -1,60 +1,108 @@
 import { z } from 'zod'
+import { type BoundSet, countBounds, countHolds } from './bound-set.ts'
 import type { Caller } from './caller/caller.ts'
 import { normalizeCaller } from './caller/caller.ts'
 import { callerKey } from './caller/key.ts'
+import { CallerMeters } from './caller-meters.ts'
 import type { Clock } from './clock/clock.ts'
 import { systemClock } from './clock/system-clock.ts'
-import { type Fingerprint, randomSalt } from './ledger/fingerprint.ts'
-import type { Refusal, Remaining } from './ledger/memory-ledger.ts'
-import { MemoryLedger } from './ledger/memory-ledger.ts'
+import { type Account, type BoundExceeded, MemoryLedger } from './ledger/memory-ledger.ts'
+import type { Remaining } from './ledger/meter.ts'
+import type { CountedLimit } from './limit/limit.ts'
+import type { Attributes, Origin } from './policy/bound-key.ts'
+import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
+import { type Bound, parseBounds } from './policy/bounds.ts'
 import { clockOption } from './policy/clock-option.ts'
+import { parseHolds } from './policy/holds.ts'
 import { optionsObject, parseOptions } from './policy/option-schema.ts'
-import type { Limit, RateLimitsOptions } from './policy/options.ts'
-import type { LimitTable, Policy } from './policy/policy.ts'
+import type { RateLimitsOptions } from './policy/options.ts'
+import type { Policy } from './policy/policy.ts'
 import { createPolicy } from './policy/policy.ts'
 import { parseRateLimits } from './policy/rate-limits.ts'
+import { type Hold, Reservation } from './reservation.ts'
+import { Resolution } from './resolution.ts'
 
-/** A spend that does not fit. */
-export interface Denial {
-  readonly category: string
-  /** The bound that was exceeded; `caller` for the limits of `rateLimits`. */
+/** A limit that did not admit a spend. */
+export interface ExceededLimit {
+  /** The bound that it is one of; `caller` for the limits of `rateLimits`. */
   readonly bound: string
-  /** The first limit of that bound that was exceeded, in the order in which they are declared. */
-  readonly limit: Limit
+  readonly limit: CountedLimit
   /**
-   * Whole ms, rounded up, after which the same spend is admitted if the caller spends nothing else in the category until
-   * then; 1 ms earlier it is denied (RATE-024). null: it cannot be said when, or never.
+   * Whole ms, rounded up, after which this limit admits the same spend; 1 ms earlier it does not (RATE-024). null: never, or
+   * it cannot be said when.
    */
   readonly retryDelayMs: number | null
 }
 
+/** A spend that does not fit. */
+export interface Denial {
+  /** The category; of a hold that was refused, its name. */
+  readonly category: string
+  /** The first bound that was exceeded, in the order of declaration; `caller` for the limits of `rateLimits`. */
+  readonly bound: string
+  /** The first limit of that bound that was exceeded, in the order of declaration. */
+  readonly limit: CountedLimit
+  /**
+   * Whole ms, rounded up, after which the same spend is admitted if nothing else is spent in the category until
+   * then; 1 ms earlier it is denied (RATE-024): the longest of all limits exceeded. null: it cannot be said when, or never.
+   */
+  readonly retryDelayMs: number | null
+  /** Every limit exceeded, in the order of declaration. At least one. */
+  readonly exceeded: readonly ExceededLimit[]
+}
+
+/** What is left under one limit. */
+export interface RemainingUnits extends Remaining {
+  /** The bound that it is one of; `caller` for the limits of `rateLimits`. */
+  readonly bound: string
+}
+
+interface Denied {
+  readonly admitted: false
+  readonly denial: Denial
+}
+
 /** The answer to a spend. */
-export type SpendResult = { readonly admitted: true } | { readonly admitted: false; readonly denial: Denial }
+export type SpendResult = { readonly admitted: true } | Denied
+
+/** The answer to a reservation. */
+export type ReserveResult = { readonly admitted: true; readonly reservation: Reservation } | Denied
+
+/** The answer to a hold. */
+export type HoldResult = { readonly admitted: true; readonly hold: Hold } | Denied
 
 const resolution: unique symbol = Symbol('allowance.resolution')
 
 /** A caller whose key is worked out: a `Caller` like any other, only cheaper to spend for. */
 export type ResolvedCaller = Caller & { readonly [resolution]: Resolution }
 
-interface Resolution {
-  readonly limiter: Limiter
-  readonly print: Fingerprint
-  /** By category number. */
-  readonly limits: LimitTable
-}
+/** What bounds go by beside the caller. All of it is needed only by bounds that ask for it. */
+export interface ResolveContext extends Attributes, Origin {}
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions {
   /** Limits, by category and by caller. Default: the built-in categories and their limits. */
   rateLimits?: RateLimitsOptions | undefined
+  /** Limits per something else than the caller, which a spend must fit as well. Default: none. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever is given to `resolve` as the request
+  bounds?: readonly BoundOptions<any>[] | undefined
+  /** What can be held, and how many of it. Default: none. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever is given to `resolve` as the request
+  holds?: readonly HoldOptions<any>[] | undefined
   /** Where the time comes from. Default: `systemClock`. */
   clock?: Clock | undefined
 }
 
-const optionsSchema = optionsObject({ rateLimits: z.unknown().optional(), clock: clockOption().optional() })
+const optionsSchema = optionsObject({
+  rateLimits: z.unknown().optional(),
+  bounds: z.unknown().optional(),
+  holds: z.unknown().optional(),
+  clock: clockOption().optional(),
+})
 
 const ADMITTED: SpendResult = Object.freeze({ admitted: true })
 const MIB = 1024 * 1024
+const NOWHERE: Origin = Object.freeze({})
 
 /**
  * Makes a limiter, which knows the limits of every caller and what each has spent. It needs no Fastify: use it for jobs,
@@ -62,25 +110,29 @@ const MIB = 1024 * 1024
  * @throws AllowanceOptionsError when an option is wrong; it lists every mistake with its path.
  */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
-  const { rateLimits, clock } = parseOptions(optionsSchema, options, 'options')
-  return new Limiter(createPolicy(parseRateLimits(rateLimits)), clock ?? systemClock)
+  const { rateLimits, bounds, holds, clock } = parseOptions(optionsSchema, options, 'options')
+  return new Limiter(createPolicy(parseRateLimits(rateLimits)), bounds, holds, clock ?? systemClock)
 }
 
 /** What `createLimiter` makes. All of its calls are synchronous and exact to the nanosecond of its clock. */
 export class Limiter {
   readonly #ledger: MemoryLedger
-  readonly #salts: readonly Fingerprint[]
+  readonly #callerMeters: CallerMeters
+  readonly #bounds: BoundSet
+  readonly #holds: BoundSet
   /** @internal */
   readonly policy: Policy
   /** @internal */
   readonly clock: Clock
 
   /** @internal Use `createLimiter`. */
-  constructor(policy: Policy, clock: Clock) {
+  constructor(policy: Policy, bounds: unknown, holds: unknown, clock: Clock) {
     this.policy = policy
     this.clock = clock
-    this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, clock)
-    this.#salts = policy.categories.map(randomSalt)
+    this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
+    this.#callerMeters = new CallerMeters(policy, this.#ledger)
+    this.#bounds = this.count(this.#parse(bounds ?? []), 'bounds')
+    this.#holds = countHolds(parseHolds(holds ?? [], 'holds'), this.#ledger, 'holds')
   }
 
   /**
@@ -88,11 +140,33 @@ export class Limiter {
    * against none (RATE-020, 022). With `enabled: false` everything is admitted.
    * @param cost A whole number from 0 to 2⁵³ − 1. 0 is always admitted.
    * @throws RangeError when the category is not declared or the cost is not such a number; TypeError when `caller` is
-   * none. Nothing is charged then.
+   * none, or a bound goes by something that it was resolved without. Nothing is charged then.
    */
   spend(caller: Caller, category: string, cost: number): SpendResult {
     const denial = this.spendIn(this.resolve(caller), this.categoryId(category), cost)
     return denial === undefined ? ADMITTED : { admitted: false, denial }
+  }
+
+  /**
+   * Takes the room for `cost` units of `category` now, to be spent or given back later: a reservation that is open counts in
+   * full against every limit that applies, and is not earned back. It must be committed or released.
+   * @throws as `spend` does.
+   */
+  reserve(caller: Caller, category: string, cost: number): ReserveResult {
+    const id = this.categoryId(category)
+    checkCost(cost)
+    const made = this.reserveIn(this.resolve(caller)[resolution].accounts(id), id, cost)
+    return made instanceof Reservation ? { admitted: true, reservation: made } : { admitted: false, denial: made }
+  }
+
+  /**
+   * Takes one of the places of a hold, to be released when what it is for ends.
+   * @throws RangeError when no such hold is declared; TypeError as `spend` does.
+   */
+  hold(caller: Caller, name: string): HoldResult {
+    const resolved = this.resolve(caller)
+    const made = this.holdFor(name, resolved[resolution].origin, resolved)
+    return made instanceof Reservation ? { admitted: true, hold: made } : { admitted: false, denial: made }
   }
 
   /**
@@ -102,42 +176,45 @@ export class Limiter {
   retryDelay(caller: Caller, category: string, cost: number): number | null {
     checkCost(cost)
     const id = this.categoryId(category)
-    const { print, limits } = this.resolve(caller)[resolution]
+    const accounts = this.resolve(caller)[resolution].accounts(id)
     if (!this.policy.enabled) return 0
-    return this.#ledger.check(print, this.#salts[id]!, limits[id]!, cost)?.retryDelayMs ?? 0
+    const exceeded = this.#ledger.check(accounts, cost)
+    return exceeded === undefined ? 0 : longest(exceeded)
   }
 
   /**
    * What is left to the caller in a category, one entry for each limit, in the order of their declaration; empty when
    * everything is admitted. Charges nothing, and throws as `spend` does.
    */
-  remaining(caller: Caller, category: string): Remaining[] {
+  remaining(caller: Caller, category: string): RemainingUnits[] {
     const id = this.categoryId(category)
-    const { print, limits } = this.resolve(caller)[resolution]
-    if (!this.policy.enabled) return []
-    return this.#ledger.remaining(print, this.#salts[id]!, limits[id]!)
+    return this.remainingIn(this.resolve(caller)[resolution].accounts(id))
   }
 
   /**
    * The caller with its key and limits worked out once, to be used wherever a caller is. Worth keeping for as long as
    * the caller is busy.
+   * @param context What bounds go by beside the caller. Default: nothing, or what the caller was resolved with before.
    * @throws TypeError when `caller` is not an identity.
    */
-  resolve(caller: Caller): ResolvedCaller {
-    if ((caller as Partial<ResolvedCaller> | null)?.[resolution]?.limiter === this) return caller as ResolvedCaller
-    const normal = normalizeCaller(caller)
-    const key = callerKey(normal)
-    const value: Resolution = {
-      limiter: this,
-      print: this.#ledger.fingerprint(key),
-      limits: this.policy.limitsFor(normal, key),
-    }
-    // Not enumerable: a caller that is logged or compared shows who it is and no more.
-    return Object.freeze(Object.defineProperty({ ...normal }, resolution, { value })) as ResolvedCaller
+  resolve(caller: Caller, context?: ResolveContext): ResolvedCaller {
+    const known = (caller as Partial<ResolvedCaller> | null)?.[resolution]
+    if (known?.limiter === this && context === undefined) return caller as ResolvedCaller
+    return this.resolveAt(caller, context ?? {}, context ?? NOWHERE)
   }
 
   /**
-   * `slots`: how many callers × categories can be remembered at a time; `bytes`: the memory that takes, all allocated;
+   * Makes bounds with counters of their own, for routes that are chosen, or changed, while the app runs; to be returned by
+   * the `bounds` of a route's `config.allowance`. Their memory is taken now, of what is kept as `rateLimits.boundsMemoryMib`.
+   * @throws AllowanceOptionsError when a bound is wrong, or there is no room for what it must remember.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever is given to `resolve` as the request
+  bounds(bounds: readonly BoundOptions<any>[]): BoundSet {
+    return this.count(this.#parse(bounds), 'bounds')
+  }
+
+  /**
+   * `slots`: how many callers × categories the table can remember at a time; `bytes`: the memory that all takes, allocated;
    * `forgotten`: how often a caller's spends were forgotten before they were earned back, for want of room (RATE-051).
    */
   stats(): { slots: number; bytes: number; forgotten: number } {
@@ -155,18 +232,162 @@ export class Limiter {
     return id
   }
 
+  /** @internal As `resolve`, with what bounds go by in two parts. */
+  resolveAt(caller: Caller, attributes: Attributes, origin: Origin): ResolvedCaller {
+    const normal = normalizeCaller(caller)
+    const key = callerKey(normal)
+    const value = new Resolution(
+      this,
+      { caller: normal, attributes },
+      origin,
+      this.#callerMeters.of(normal, key),
+      this.#ledger.fingerprint(key),
+      this.#bounds,
+    )
+    // Not enumerable: a caller that is logged or compared shows who it is and no more.
+    return Object.freeze(Object.defineProperty({ ...normal }, resolution, { value })) as ResolvedCaller
+  }
+
   /** @internal `spend` without look-ups. */
   spendIn(caller: ResolvedCaller, category: number, cost: number): Denial | undefined {
     checkCost(cost)
+    return this.spendFrom(caller[resolution].accounts(category), category, cost)
+  }
+
+  /** @internal Spends in these accounts. */
+  spendFrom(accounts: readonly Account[], category: number, cost: number): Denial | undefined {
     if (!this.policy.enabled) return undefined
-    const { print, limits } = caller[resolution]
-    const refusal = this.#ledger.spend(print, this.#salts[category]!, limits[category]!, cost)
-    return refusal && denialOf(this.policy.categories[category]!, refusal)
+    const exceeded = this.#ledger.spend(accounts, cost)
+    return exceeded && denialOf(this.policy.categories[category]!, exceeded)
+  }
+
+  /** @internal Reserves in these accounts. */
+  reserveIn(accounts: readonly Account[], category: number, cost: number): Reservation | Denial {
+    return this.#hold(this.policy.categories[category]!, accounts, cost)
+  }
+
+  /** @internal Takes a place of a hold. @throws RangeError when it is not declared. */
+  holdFor(name: string, origin: Origin, caller: ResolvedCaller | undefined): Reservation | Denial {
+    const who = caller?.[resolution].who
+    return this.#hold(name, this.#holds.accounts(this.#holdId(name), 'all', origin, who), 1)
+  }
+
+  /** @internal Whether it must be known who wants a hold. @throws RangeError when it is not declared. */
+  holdNeedsIdentity(name: string): boolean {
+    return this.#holds.needsIdentity(this.#holdId(name))
+  }
+
+  /** @internal What is left in these accounts. */
+  remainingIn(accounts: readonly Account[]): RemainingUnits[] {
+    if (!this.policy.enabled) return []
+    return accounts.flatMap((account) =>
+      this.#ledger.remaining(account).map((remaining) => ({ bound: account.bound, ...remaining })),
+    )
+  }
+
+  /** @internal Whole ms until more than that is left under one limit of an account. null: it cannot be said. */
+  moreInMs(account: Account, { limit, units }: Remaining): number | null {
+    const exceeded = this.#ledger.check([account], units + 1)
+    return exceeded?.find((one) => one.limit === limit)?.retryDelayMs ?? null
+  }
+
+  /** @internal What a spend concerns: the caller's limits, the bounds of the limiter, and those of the route. */
+  accounts(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): readonly Account[] {
+    const { origin, who } = caller[resolution]
+    const own = caller[resolution].accounts(category)
+    if (ofRoute.length === 0) return own
+    return [...own, ...ofRoute.flatMap((bounds) => bounds.accounts(category, 'all', origin, who))]
+  }
+
+  /** @internal Those of them that need no identity. */
+  accountsBeforeIdentity(origin: Origin, category: number, ofRoute: readonly BoundSet[]): Account[] {
+    return this.#sets(ofRoute).flatMap((bounds) => bounds.accounts(category, 'before identity', origin, undefined))
+  }
+
+  /** @internal The others. */
+  accountsAfterIdentity(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): Account[] {
+    const { origin, who } = caller[resolution]
+    const rest = (bounds: BoundSet) => bounds.accounts(category, 'after identity', origin, who)
+    return [...caller[resolution].own(category), ...this.#sets(ofRoute).flatMap(rest)]
+  }
+
+  /** @internal Whether a spend in a category needs an identity, on a route with these bounds. */
+  needsIdentity(category: number, ofRoute: readonly BoundSet[]): boolean {
+    return (
+      this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.needsIdentity(category))
+    )
+  }
+
+  /** @internal Whether a spend in a category is bounded for anybody. */
+  isBounded(category: number, ofRoute: readonly BoundSet[]): boolean {
+    return this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.isAbout(category))
+  }
+
+  /** @internal Whether a spend in a category is bounded for everybody. */
+  boundsEverybody(category: number, ofRoute: readonly BoundSet[]): boolean {
+    return (
+      this.#callerMeters.limitEverybody(category) ||
+      this.#sets(ofRoute).some((bounds) => bounds.boundsEverybody(category))
+    )
+  }
+
+  /** @internal The names of all bounds, of the limiter's own and of a route. */
+  boundNames(ofRoute: readonly BoundSet[]): string[] {
+    return this.#sets(ofRoute).flatMap(({ names }) => names)
+  }
+
+  /** @internal The names of all holds. */
+  get holdNames(): readonly string[] {
+    return this.#holds.names
+  }
+
+  /** @internal Counts checked bounds that are written at this path. @throws AllowanceOptionsError when there is no room. */
+  count(bounds: readonly Bound<unknown>[], path: string): BoundSet {
+    return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path)
+  }
+
+  #sets(ofRoute: readonly BoundSet[]): readonly BoundSet[] {
+    return [this.#bounds, ...ofRoute]
+  }
+
+  #parse(bounds: unknown): readonly Bound<unknown>[] {
+    return parseBounds(bounds, this.policy.categories, 'bounds')
+  }
+
+  #hold(category: string, accounts: readonly Account[], units: number): Reservation | Denial {
+    const made = this.#ledger.hold(this.policy.enabled ? accounts : [], units)
+    return 'places' in made ? new Reservation(this.#ledger, made) : denialOf(category, made)
+  }
+
+  /** Holds are counted as if each were a category of its own. */
+  #holdId(name: string): number {
+    const id = this.#holds.names.indexOf(name)
+    if (id !== -1) return id
+    throw new RangeError(
+      `hold ${JSON.stringify(name)} is not declared in holds; declared are ${this.#holds.names.join(', ') || 'none'}`,
+    )
   }
 }
 
-function denialOf(category: string, refusal: Refusal): Denial {
-  return { category, bound: 'caller', limit: refusal.limit, retryDelayMs: refusal.retryDelayMs }
+function denialOf(category: string, exceeded: readonly BoundExceeded[]): Denial {
+  const { bound, limit } = exceeded[0]!
+  return { category, bound, limit, retryDelayMs: longest(exceeded), exceeded }
+}
+
+/** The longest delay; null when one of them cannot be said. */
+function longest(exceeded: readonly BoundExceeded[]): number | null {
+  let ms = 0
+  for (const { retryDelayMs } of exceeded) {
+    if (retryDelayMs === null) return null
+    ms = Math.max(ms, retryDelayMs)
+  }
+  return ms
+}
+
+/** @internal @throws RangeError when a cost is none. */
+export function checkedCost(cost: number): number {
+  checkCost(cost)
+  return cost
 }
 
 function checkCost(cost: number): void {

@@ -1,13 +1,16 @@
-import type { RegisterOptions } from 'fastify'
+import type { FastifyRequest, RegisterOptions } from 'fastify'
 import { z } from 'zod'
 import type { ChargesOptionEntry } from './charge/charges-option.ts'
 import type { Clock } from './clock/clock.ts'
+import type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
 import { MAX_WINDOW_SECONDS } from './limit/ranges.ts'
 import { Limiter } from './limiter.ts'
+import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
 import { clockOption } from './policy/clock-option.ts'
-import { mustBe, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
+import { flag, mustBe, oneOf, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
+import type { FieldStyle } from './rejection/rate-limit-fields.ts'
 import type { Identify, OnDenied } from './request-allowance.ts'
 import { defaultRentOf, type RentOf } from './stream/rent.ts'
 
@@ -28,6 +31,17 @@ export interface StreamsOptions {
    * Each takes about 560 bytes of the plugin. Default 200,000.
    */
   maxOpen?: number | undefined
+}
+
+/** The header fields by which plain routes tell what is left. */
+export interface RateLimitHeadersOptions {
+  /**
+   * `draft-11`: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11); `legacy`: `RateLimit-Limit`,
+   * `-Remaining` and `-Reset` of its older versions; `none`. Default `draft-11`.
+   */
+  fields?: FieldStyle | 'none' | undefined
+  /** Whether they are on every response of a route that costs something, and not only on refusals. Default false. */
+  always?: boolean | undefined
 }
 
 /** Options of the plugin. All are checked when it is registered. */
@@ -65,6 +79,39 @@ export interface AllowanceOptions {
    */
   charges?: readonly ChargesOptionEntry[] | undefined
 
+  /**
+   * Limits per something else than the caller, which a spend must fit as well: per address, for everyone, … Not beside
+   * `limiter`, which has its own. Default: none.
+   */
+  bounds?: readonly BoundOptions<FastifyRequest>[] | undefined
+
+  /** What can be held with `request.hold` or a route's `holds`, and how many of it. Not beside `limiter`. Default: none. */
+  holds?: readonly HoldOptions<FastifyRequest>[] | undefined
+
+  /**
+   * What plain HTTP routes cost that are registered after the plugin, in its scope or below, and what bounds them; a route's own
+   * `config.allowance` goes over it, key by key. Default: plain routes cost nothing.
+   */
+  routes?: RouteAllowance | undefined
+
+  /** The same for requests that no route takes. Default: they cost nothing. */
+  notFound?: RouteAllowance | undefined
+
+  /** Which header fields plain routes answer with. Default: those of the draft, on refusals only. */
+  rateLimitHeaders?: RateLimitHeadersOptions | undefined
+
+  /**
+   * Returns the body of a refusal in a plain route; the reply has its status 429 and its header fields, and may be changed.
+   * Default: `application/problem+json`.
+   */
+  renderRejection?: RenderRejection | undefined
+
+  /**
+   * How many instances of the app run side by side: 1 … 10⁶. Each has limits of its own, of which a warning tells at start where
+   * there are more than one. Default 1.
+   */
+  instances?: number | undefined
+
   /** What open streams pay. Default: those of the spec, `1 + ceil(topics / 1000)` units of `stream_rent` for each minute. */
   streams?: StreamsOptions | undefined
 
@@ -97,6 +144,18 @@ const schema = optionsObject({
   identify: z.custom<Identify>(isFunction, { error: mustBe('a function of the request') }).optional(),
   onDenied: z.custom<OnDenied>(isFunction, { error: mustBe('a function of the denial and the request') }).optional(),
   charges: z.unknown().optional(),
+  bounds: z.unknown().optional(),
+  holds: z.unknown().optional(),
+  routes: z.unknown().optional(),
+  notFound: z.unknown().optional(),
+  rateLimitHeaders: optionsObject({
+    fields: oneOf(['draft-11', 'legacy', 'none']).default('draft-11'),
+    always: flag().default(false),
+  }).prefault({}),
+  renderRejection: z
+    .custom<RenderRejection>(isFunction, { error: mustBe('a function of the denial, the request and the reply') })
+    .optional(),
+  instances: wholeNumber(1, 1_000_000).default(1),
   streams: optionsObject({
     periodSeconds: wholeNumber(1, MAX_WINDOW_SECONDS).default(60),
     rentOf: z
@@ -117,7 +176,7 @@ const schema = optionsObject({
 export function parseAllowanceOptions(options: unknown) {
   const parsed = parseOptions(schema, ownOptions(options), 'options')
   if (parsed.limiter !== undefined) {
-    for (const key of ['rateLimits', 'clock'] as const) {
+    for (const key of ['rateLimits', 'bounds', 'holds', 'clock'] as const) {
       if (parsed[key] === undefined) continue
       throw new AllowanceOptionsError([
         { path: `options.${key}`, message: 'cannot stand beside limiter, which has its own' },

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
 import { parseChargesOption } from './charge/charges-option.ts'
@@ -14,12 +14,15 @@ import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf, type RpcCharging } from './connect/rpc-charges.ts'
 import { type WiredRpc, wireRoutes } from './connect/wired-routes.ts'
-import { createLimiter, type Limiter, type ResolvedCaller } from './limiter.ts'
+import type { AnswerOptions } from './http/answer.ts'
+import { PlainRoutes } from './http/plain-routes.ts'
+import type { RouteAllowance } from './http/route-terms.ts'
+import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller } from './limiter.ts'
 import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
-import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import { Patience } from './rejection/patience.ts'
 import { RequestAllowance } from './request-allowance.ts'
+import type { Hold, Reservation } from './reservation.ts'
 import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
@@ -47,6 +50,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     allowance: AppAllowance
   }
+  interface FastifyContextConfig {
+    /** What this plain HTTP route costs, and what bounds it. Default: the plugin's option `routes`. */
+    allowance?: RouteAllowance | undefined
+  }
   interface FastifyRequest {
     /** The caller that this request is charged to; undefined until it is known. */
     readonly caller: ResolvedCaller | undefined
@@ -55,11 +62,19 @@ declare module 'fastify' {
      * for a category that is not declared or a cost that is no such number.
      */
     spend(category: string, cost: number): Promise<void>
+    /** Takes the room for `cost` units of `category`, to be committed or released; released when the response ends. Throws as `spend` does. */
+    reserve(category: string, cost: number): Promise<Reservation>
+    /** Takes one of the places of a hold until it is released or the response ends. Throws as `spend` does. */
+    hold(name: string): Promise<Hold>
   }
 }
 
 const allowanceOfRequest = Symbol('fastify-allowance.request')
-type WithAllowance = FastifyRequest & { [allowanceOfRequest]: RequestAllowance | null }
+const replyOfRequest = Symbol('fastify-allowance.reply')
+type WithAllowance = FastifyRequest & {
+  [allowanceOfRequest]: RequestAllowance | null
+  [replyOfRequest]: FastifyReply | null
+}
 
 /** The category that every charged RPC spends one unit of, before anything else (RATE-014). */
 const REQUEST_CATEGORY = 'request'
@@ -69,9 +84,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     throw new Error('fastify-allowance is registered in this scope already: every request would be charged twice')
   }
   const options = parseAllowanceOptions(given)
-  const limiter =
-    options.limiter ??
-    createLimiter({ rateLimits: options.rateLimits as RateLimitsOptions | undefined, clock: options.clock })
+  const { rateLimits, bounds, holds, clock } = options
+  const limiter = options.limiter ?? createLimiter({ rateLimits, bounds, holds, clock } as LimiterOptions)
   const { identify, onDenied, domain } = options
   const services = { limiter, identify, onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
@@ -83,13 +97,30 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   }
   const patience = new Patience(options.discardTimeoutMs, limiter.clock)
   const discard = { maxDiscardBytes: options.maxDiscardBytes, patience }
+  const answering: AnswerOptions = {
+    rejection: { ...discard, clientStreams: false },
+    ...options.rateLimitHeaders,
+    renderRejection: options.renderRejection,
+  }
   const rpcs: WiredRpc[] = []
   const watch = new RouteWatch()
 
-  const allowanceFor = (request: FastifyRequest): RequestAllowance =>
-    ((request as WithAllowance)[allowanceOfRequest] ??= new RequestAllowance(services, request))
+  const allowanceFor = (request: FastifyRequest, reply?: FastifyReply): RequestAllowance => {
+    const own = request as WithAllowance
+    if (reply !== undefined) own[replyOfRequest] = reply
+    own[allowanceOfRequest] ??= new RequestAllowance(services, request, () => own[replyOfRequest])
+    return own[allowanceOfRequest]
+  }
+  const rememberReply: onRequestHookHandler = function allowanceReply(request, reply, done) {
+    const own = request as WithAllowance
+    own[replyOfRequest] = reply
+    done()
+  }
+
+  const plainRoutes = new PlainRoutes(limiter, options.routes, allowanceFor, answering)
 
   app.decorateRequest(allowanceOfRequest, null)
+  app.decorateRequest(replyOfRequest, null)
   app.decorateRequest('caller', {
     getter(this: FastifyRequest) {
       return allowanceFor(this).caller
@@ -97,6 +128,12 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   })
   app.decorateRequest('spend', function (this: FastifyRequest, category: string, cost: number) {
     return allowanceFor(this).spend(category, cost)
+  })
+  app.decorateRequest('reserve', function (this: FastifyRequest, category: string, cost: number) {
+    return allowanceFor(this).reserve(category, cost)
+  })
+  app.decorateRequest('hold', function (this: FastifyRequest, name: string) {
+    return allowanceFor(this).hold(name)
   })
   app.decorate('allowance', {
     limiter,
@@ -127,7 +164,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
 
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
-    if (rpc === undefined) return
+    addFirst(route, 'onRequest', rememberReply)
+    if (rpc === undefined) return plainRoutes.add(route)
     const { method } = rpc.plan
     const rejection = { ...discard, clientStreams: isClientStreaming(method) }
     route.errorHandler = answerErrors(route.errorHandler, rejection)
@@ -137,8 +175,10 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     if (rpc.plan.free || !rpc.implemented) return
     watch.hook(route, chargeRequest(requestCategory, allowanceFor, rejection))
   })
+  plainRoutes.addNoRoute(app, options.notFound)
   app.addHook('onReady', async () => {
     watch.check(app)
+    plainRoutes.warn(app.log, options.instances)
     declaredCharges.checkRegistered(rpcs.map(({ plan }) => plan.method))
   })
   app.addHook('preClose', async () => {
@@ -146,6 +186,12 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     patience.end()
   })
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
+}
+
+/** Makes a hook the first of a route's own; once, since Fastify's HEAD route is a copy of the GET route. */
+function addFirst(route: RouteOptions, step: 'onRequest', hook: onRequestHookHandler): void {
+  const hooks = [route[step] ?? []].flat()
+  if (!hooks.includes(hook)) route[step] = [hook, ...hooks]
 }
 
 function tooManyStreams(): ConnectError {

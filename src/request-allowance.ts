@@ -1,17 +1,28 @@
 import type { Http2ServerRequest } from 'node:http2'
 import { ConnectError } from '@connectrpc/connect'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { BoundSet } from './bound-set.ts'
 import type { Caller } from './caller/caller.ts'
-import { requestAddress } from './caller/request-address.ts'
 import { undeclaredSpend } from './charge/handler-spend.ts'
 import type { RpcCharging } from './connect/rpc-charges.ts'
-import type { Denial, Limiter, ResolvedCaller } from './limiter.ts'
+import type { Account } from './ledger/memory-ledger.ts'
+import { checkedCost, type Denial, type Limiter, type RemainingUnits, type ResolvedCaller } from './limiter.ts'
+import { type Attributes, attributesOf } from './policy/bound-key.ts'
 import { denialError } from './rejection/denial-error.ts'
 import { asHttpError } from './rejection/http.ts'
+import { ClientGoneError, RequestOrigin } from './request-origin.ts'
+import { type Hold, Reservation } from './reservation.ts'
+import { onEnd } from './response-end.ts'
 import type { OpenStream } from './stream/open-stream.ts'
 
-/** Who a request is from. Nothing, or a JWT whose claims carry no `sub`: whoever has the client address (RATE-001). */
-export type Identity = Caller | { type: 'jwt'; iss?: string | undefined; sub?: string | undefined } | undefined | null
+/**
+ * Who a request is from, and what bounds go by beside that: its `user`, `token`, `organisation` and `roles`. Nothing, or a JWT
+ * whose claims carry no `sub`: whoever has the client address (RATE-001).
+ */
+export type Identity =
+  | ((Caller | { type: 'jwt'; iss?: string | undefined; sub?: string | undefined }) & Attributes)
+  | undefined
+  | null
 
 /** Says who a request is from. Throws when the credentials are no good. */
 export type Identify = (request: FastifyRequest) => Identity | Promise<Identity>
@@ -39,6 +50,19 @@ export interface Allowance {
   spend(category: string, cost: number): Promise<void>
 
   /**
+   * Takes the room for `cost` units of `category` now, to be spent or given back later: until then they count in full, and
+   * are not earned back. What is still open when the response ends is released.
+   * @throws as `spend` does.
+   */
+  reserve(category: string, cost: number): Promise<Reservation>
+
+  /**
+   * Takes one of the places of a hold, until it is released or the response ends, however that ends.
+   * @throws ConnectError `resource_exhausted`, when there is none: let it through. RangeError, when the hold is not declared.
+   */
+  hold(name: string): Promise<Hold>
+
+  /**
    * Opens a stream that holds `topics` topics (0 … 2⁵³ − 1), and pays its rent for the first period; it pays again for each
    * period that it is open, and ends with the response at the latest (RATE-030). Only in the handler of a streaming RPC.
    * @throws ConnectError `resource_exhausted`, when the rent is denied: let it through, and the client reads the
@@ -58,23 +82,44 @@ export interface AllowanceServices {
   readonly domain: string
 }
 
-/** The client has gone before it was known who it is, so that there is nobody to charge and nobody to answer. */
-export class ClientGoneError extends Error {
-  override readonly name = 'ClientGoneError'
+/** A charge with the number of its category. */
+export interface FirstCharge {
+  readonly category: number
+  readonly cost: number
+}
+
+/** What is left under one limit that a request was charged against. */
+export interface LeftUnits extends RemainingUnits {
+  readonly category: string
+  /** Whole ms until more than that fits. null: it cannot be said. */
+  readonly moreInMs: number | null
 }
 
 /** The allowance of one request. */
 export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
+  readonly #replyOf: () => FastifyReply | null
+  readonly #origin: RequestOrigin
   #identifying: Promise<ResolvedCaller> | undefined
+  #ofRoute: readonly BoundSet[] | undefined
+  #denials: Map<ConnectError, Denial> | undefined
+  readonly #open = new Set<Hold>()
+  #hasEnded: boolean | undefined
   caller: ResolvedCaller | undefined
+  /** The bounds of the route, beside those of the limiter. */
+  boundsOfRoute: (() => readonly BoundSet[]) | undefined
+  /** What the request was charged against, by category, in the order of its charges. */
+  readonly #charged = new Map<number, readonly Account[]>()
   /** To be called when the response of a streaming RPC that opened a stream is at its end, taken by its client or not. */
   onResponseEnd: (() => void) | undefined
 
-  constructor(services: AllowanceServices, request: FastifyRequest) {
+  /** @param replyOf null: not known, as in a hook before those of the route; nothing can be kept until its end then. */
+  constructor(services: AllowanceServices, request: FastifyRequest, replyOf: () => FastifyReply | null) {
     this.#services = services
     this.#request = request
+    this.#replyOf = replyOf
+    this.#origin = new RequestOrigin(request, services.limiter.policy.trustedProxies)
   }
 
   /**
@@ -91,17 +136,84 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return this.#identifying
   }
 
-  /** @param rpc The RPC whose handler spends, which must declare it; undefined: outside of a handler. */
-  async spend(category: string, cost: number, rpc?: RpcCharging): Promise<void> {
-    try {
-      const id = rpc?.byHandler.get(category) ?? this.#undeclared(category, rpc)
-      const error = this.charge(await this.identify(), id, cost)
-      if (error !== undefined) throw error
-    } catch (error) {
-      if (error instanceof ConnectError) throw asHttpError(error)
-      this.report(error, 'spend failed')
+  /**
+   * The first charges of a request, made before anything is done for it. Bounds that need no identity come first, before it is
+   * worked out who it is: what they admit is given back when another bound denies, and kept when authentication rejects.
+   * @param needsCaller Whether it must be known who it is, whatever the bounds need.
+   * @throws as `identify` does.
+   */
+  chargeFirst(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
+    const { limiter } = this.#services
+    const ofRoute = this.#routeBounds()
+    const early: Reservation[] = []
+    for (const { category, cost } of charges) {
+      const made = this.#reserveEarly(category, cost, ofRoute)
+      if (!(made instanceof Reservation)) {
+        for (const reservation of early) reservation.release()
+        return this.#told(made)
+      }
+      early.push(made)
+    }
+    if (!needsCaller && !charges.some(({ category }) => limiter.needsIdentity(category, ofRoute))) {
+      for (const reservation of early) reservation.commit()
+      return undefined
+    }
+
+    const rejected = (error: unknown): never => {
+      // There is nobody to charge.
+      const gone = error instanceof ClientGoneError
+      for (const reservation of early) gone ? reservation.release() : reservation.commit()
       throw error
     }
+    const late = (caller: ResolvedCaller) => {
+      if (this.#replyOf()?.sent !== true) return this.#chargeLate(caller, charges, early, ofRoute)
+      // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
+      for (const reservation of early) reservation.release()
+      return undefined
+    }
+    let caller: ResolvedCaller | Promise<ResolvedCaller>
+    try {
+      caller = this.identify()
+    } catch (error) {
+      return rejected(error)
+    }
+    return caller instanceof Promise ? caller.then(late, rejected) : late(caller)
+  }
+
+  /** @param rpc The RPC whose handler spends, which must declare it; undefined: outside of a handler. */
+  async spend(category: string, cost: number, rpc?: RpcCharging): Promise<void> {
+    await this.#reporting('spend failed', async () => {
+      const id = this.#categoryId(category, rpc)
+      const accounts = await this.#accounts(id)
+      const denial = this.#services.limiter.spendFrom(accounts, id, checkedCost(cost))
+      if (denial !== undefined) throw this.rejectionOf(this.#told(denial))
+    })
+  }
+
+  /** @param rpc As for `spend`. */
+  async reserve(category: string, cost: number, rpc?: RpcCharging): Promise<Reservation> {
+    return this.#reporting('reserve failed', async () => {
+      const id = this.#categoryId(category, rpc)
+      return this.#keep(this.#services.limiter.reserveIn(await this.#accounts(id), id, checkedCost(cost)))
+    })
+  }
+
+  async hold(name: string): Promise<Hold> {
+    return this.#reporting('hold failed', async () => this.#keep(await this.tryHold(name)))
+  }
+
+  /** Takes a place of a hold, to be given to `keep`. @throws as `hold` does, but for the denial. */
+  async tryHold(name: string): Promise<Reservation | Denial> {
+    const { limiter } = this.#services
+    const caller = limiter.holdNeedsIdentity(name) ? await this.identify() : this.caller
+    return limiter.holdFor(name, this.#origin, caller)
+  }
+
+  /** Keeps what was reserved until the response ends; returns the denial of what was not. */
+  keep(made: Reservation | Denial): Denial | undefined {
+    if (!(made instanceof Reservation)) return this.#told(made)
+    this.#releaseAtEnd(made)
+    return undefined
   }
 
   /** Logs an error of a handler's own making: Connect hides it from clients, and tells nobody else. */
@@ -129,21 +241,126 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     if (exact === undefined) return undefined
     const isExact = retryCost === cost
     const denial = isExact ? exact : { ...exact, retryDelayMs: limiter.retryDelay(caller, exact.category, retryCost) }
-    this.#tell(denial).catch((error: unknown) => this.#request.log.error({ err: error }, 'onDenied failed'))
-    return denial
+    return this.#told(denial)
   }
 
   /** What the client reads of a denial. */
   rejectionOf(denial: Denial): ConnectError {
-    return denialError(denial, this.#services.domain)
+    const error = denialError(denial, this.#services.domain)
+    this.#denials ??= new Map()
+    this.#denials.set(error, denial)
+    return error
+  }
+
+  /** The denial that an error tells of; undefined, if it does not. */
+  denialOf(error: unknown): Denial | undefined {
+    return this.#denials?.get(error as ConnectError)
+  }
+
+  /** What is left of what the route was charged against. */
+  left(): LeftUnits[] {
+    const { limiter } = this.#services
+    return [...this.#charged].flatMap(([id, accounts]) => {
+      const category = limiter.policy.categories[id]!
+      return accounts.flatMap((account) =>
+        limiter
+          .remainingIn([account])
+          .map((left) => ({ category, ...left, moreInMs: limiter.moreInMs(account, left) })),
+      )
+    })
+  }
+
+  #reserveEarly(category: number, cost: number, ofRoute: readonly BoundSet[]): Reservation | Denial {
+    const { limiter } = this.#services
+    const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
+    this.#charged.set(category, accounts)
+    return limiter.reserveIn(accounts, category, checkedCost(cost))
+  }
+
+  #chargeLate(
+    caller: ResolvedCaller,
+    charges: readonly FirstCharge[],
+    early: readonly Reservation[],
+    ofRoute: readonly BoundSet[],
+  ): Denial | undefined {
+    const { limiter } = this.#services
+    for (const [i, { category, cost }] of charges.entries()) {
+      const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
+      this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
+      const denial = limiter.spendFrom(accounts, category, cost)
+      if (denial !== undefined) {
+        for (const reservation of early.slice(i)) reservation.release()
+        return this.#told(denial)
+      }
+      early[i]!.commit()
+    }
+    return undefined
+  }
+
+  /** What a later spend concerns. */
+  async #accounts(category: number): Promise<readonly Account[]> {
+    const { limiter } = this.#services
+    const ofRoute = this.#routeBounds()
+    const accounts =
+      this.caller === undefined && !limiter.needsIdentity(category, ofRoute)
+        ? limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
+        : limiter.accounts(await this.identify(), category, ofRoute)
+    this.#charged.set(category, accounts)
+    return accounts
+  }
+
+  #routeBounds(): readonly BoundSet[] {
+    this.#ofRoute ??= this.boundsOfRoute?.() ?? []
+    return this.#ofRoute
+  }
+
+  #keep(made: Reservation | Denial): Reservation {
+    const denial = this.keep(made)
+    if (denial !== undefined) throw this.rejectionOf(denial)
+    return made as Reservation
+  }
+
+  #releaseAtEnd(hold: Hold): void {
+    const reply = this.#replyOf()
+    if (reply === null) {
+      hold.release()
+      throw new Error(
+        'nothing can be held or reserved before the hooks of the route have run: do it there, or in the handler',
+      )
+    }
+    this.#open.add(hold)
+    if (this.#hasEnded === false) return
+    this.#hasEnded = false
+    onEnd(reply, () => {
+      this.#hasEnded = undefined
+      for (const each of this.#open) each.release()
+      this.#open.clear()
+    })
+  }
+
+  async #reporting<T>(what: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run()
+    } catch (error) {
+      if (error instanceof ConnectError) throw asHttpError(error)
+      this.report(error, what)
+      throw error
+    }
+  }
+
+  #told(denial: Denial): Denial {
+    this.#tell(denial).catch((error: unknown) => this.#request.log.error({ err: error }, 'onDenied failed'))
+    return denial
   }
 
   async #tell(denial: Denial): Promise<void> {
     await this.#services.onDenied?.(denial, this.#request)
   }
 
-  /** The number of a category that no RPC declares for its handler, as it need not outside of one. */
-  #undeclared(category: string, rpc: RpcCharging | undefined): number {
+  /** The number of a category, which the RPC whose handler spends must declare. */
+  #categoryId(category: string, rpc: RpcCharging | undefined): number {
+    const declared = rpc?.byHandler.get(category)
+    if (declared !== undefined) return declared
     const id = this.#services.limiter.categoryId(category)
     if (rpc !== undefined) throw undeclaredSpend(rpc.plan, category)
     return id
@@ -158,18 +375,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #resolve(identity: Identity): ResolvedCaller {
-    const { limiter } = this.#services
     const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
-    this.caller = limiter.resolve(isKnown ? (identity as Caller) : { type: 'ip', address: this.#clientAddress() })
+    const caller = isKnown ? (identity as Caller) : { type: 'ip' as const, address: this.#origin.chargedAddress }
+    this.caller = this.#services.limiter.resolveAt(caller, attributesOf(identity), this.#origin)
     return this.caller
-  }
-
-  /** RATE-002. Fastify's own `trustProxy` has no say. */
-  #clientAddress(): string {
-    const { raw, server } = this.#request
-    const address = requestAddress(raw, server.server, this.#services.limiter.policy.trustedProxies)
-    if (address === undefined) throw new ClientGoneError()
-    return address
   }
 }
 

@@ -167,7 +167,9 @@ t.test('the packed manifest says what the package is, and what it needs', async 
   for (const path of packed.filter((path) => /^dist\/.*\.(js|d\.ts)$/.test(path))) {
     const content = readFileSync(join(installed, path), 'utf8')
     t.notMatch(content, /^import ['"]/m, `${path} imports nothing for its effects alone`)
-    for (const [, name] of content.matchAll(/(?:\bfrom |\bimport\()['"](?!node:)((?:@[\w-]+\/)?[\w-][\w.-]*)/g))
+    for (const [, name] of content.matchAll(
+      /(?:^(?:import|export|\}) ?.*\bfrom |\bimport\()['"](?!node:)((?:@[\w-]+\/)?[\w-][\w.-]*)/gm,
+    ))
       needed.add(name!)
   }
   const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })

@@ -37,7 +37,12 @@ t.test('a plain route spends by request.spend, and a denial is answered with 429
   const denied = await post()
   t.equal(denied.statusCode, 429)
   t.equal(denied.headers['retry-after'], '2', '1500 ms, rounded up')
-  t.match(denied.json(), { statusCode: 429, message: /rate limit of category work exceeded \(retry in 1500 ms\)/ })
+  t.equal(denied.headers['content-type'], 'application/problem+json; charset=utf-8')
+  t.match(denied.json(), {
+    status: 429,
+    'violated-policies': ['caller-work'],
+    detail: /^Quota exceeded: caller-work\. Retry in 2 s\.$/,
+  })
   t.notOk(denied.body.includes('"a"'))
 
   clock.advance(2n * second)
@@ -185,15 +190,14 @@ t.test('onDenied is told of every denial, with its request, and of nothing else'
   ] as const) {
     await post(rpc, payload)
   }
-  const limit = { count: 1, windowSeconds: 60 }
+  const denial = (category: string, count: number, retryDelayMs: number) => {
+    const exceeded = { bound: 'caller', limit: { count, windowSeconds: 60 }, retryDelayMs }
+    return { category, ...exceeded, exceeded: [exceeded] }
+  }
   t.same(told, [
-    [{ category: 'work', bound: 'caller', limit, retryDelayMs: 60_000 }, pathOf('Unary'), apiKey('a')],
-    [{ category: 'step', bound: 'caller', limit, retryDelayMs: 60_000 }, pathOf('Step'), apiKey('a')],
-    [
-      { category: 'request', bound: 'caller', limit: { count: 4, windowSeconds: 60 }, retryDelayMs: 15_000 },
-      pathOf('Undeclared'),
-      apiKey('a'),
-    ],
+    [denial('work', 1, 60_000), pathOf('Unary'), apiKey('a')],
+    [denial('step', 1, 60_000), pathOf('Step'), apiKey('a')],
+    [denial('request', 4, 15_000), pathOf('Undeclared'), apiKey('a')],
   ])
 })
 

@@ -135,7 +135,8 @@ t.test('a wrong option stops the start with its path, its value and what is allo
 
 t.test('an unknown option is refused by name, with what was probably meant', async (t) => {
   const known =
-    'known keys: domain, rateLimits, limiter, identify, onDenied, charges, streams, clock, maxDiscardBytes, discardTimeoutMs'
+    'known keys: domain, rateLimits, limiter, identify, onDenied, charges, bounds, holds, routes, notFound, rateLimitHeaders, ' +
+    'renderRejection, instances, streams, clock, maxDiscardBytes, discardTimeoutMs'
   t.equal(
     await startWith({ domain, rateLimit: small }),
     `options: unknown key "rateLimit" (did you mean "rateLimits"?); ${known}`,
@@ -225,13 +226,13 @@ t.test('the defaults: the built-in categories and limits, and the clock of the s
 
 t.test('createLimiter refuses what it does not know, by name', async (t) => {
   const rows: [unknown, string][] = [
-    [{ categories: {} }, 'options: unknown key "categories"; known keys: rateLimits, clock'],
+    [{ categories: {} }, 'options: unknown key "categories"; known keys: rateLimits, bounds, holds, clock'],
     [{ clock: { now: () => 0n } }, 'options.clock: must be an object with the methods now, wall and schedule, got '],
     [
       { clock: { now: () => 5, wall: () => 5, schedule: () => () => {} } },
       'options.clock.now: must return a bigint of nanoseconds, got 5',
     ],
-    [null, 'options: must be an object with the keys rateLimits, clock, got null'],
+    [null, 'options: must be an object with the keys rateLimits, bounds, holds, clock, got null'],
   ]
   for (const [options, message] of rows) {
     try {

@@ -10,6 +10,7 @@ export interface Reading {
 
 /** Units left `elapsedMs` after the reading when nothing was spent since, with fractions: they come back evenly. */
 export function levelAt({ count, windowMs, fullInMs }: Reading, elapsedMs: number): number {
+  if (count === 0) return 0
   const owedMs = Math.max(0, fullInMs - elapsedMs)
   return Math.max(0, count * (1 - owedMs / windowMs))
 }

@@ -3,6 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { allowanceOf, type Caller, type Limiter } from '../../src/index.ts'
 import { CATEGORIES } from '../categories.ts'
 import { type BackendService, GetAllowanceResponseSchema } from '../gen/example/v1/backend_pb.ts'
+import { countOf, windowSecondsOf } from '../limit-words.ts'
 
 /** GetAllowance: what is left to whoever asks. It charges nothing. */
 export function allowance(limiter: Limiter): Pick<ServiceImpl<typeof BackendService>, 'getAllowance'> {
@@ -12,10 +13,10 @@ export function allowance(limiter: Limiter): Pick<ServiceImpl<typeof BackendServ
       const categories = CATEGORIES.map((category) => ({
         category,
         limits: limiter.remaining(caller, category).map(({ limit, units, fullInMs }) => ({
-          count: BigInt(limit.count),
-          windowSeconds: BigInt(limit.windowSeconds),
+          count: BigInt(countOf(limit)),
+          windowSeconds: BigInt(windowSecondsOf(limit)),
           remaining: BigInt(units),
-          fullInMs: BigInt(fullInMs),
+          fullInMs: BigInt(fullInMs ?? 0),
         })),
       }))
       return create(GetAllowanceResponseSchema, { caller: inWords(caller), authType: caller.type, categories })

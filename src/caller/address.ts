@@ -61,6 +61,11 @@ export function chargedForm(address: Address): string {
   return `${text}::`
 }
 
+/** An address in full: IPv4 in dotted decimal, IPv6 as RFC 5952 writes it. */
+export function fullForm(address: Address): string {
+  return address.version === 4 ? address.text : address.ip.toString()
+}
+
 /**
  * The form in which a peer is charged (RATE-003), from its address as text; a zone id is cut, and `unix` stays `unix`.
  * `undefined` when the text is no address. Charging a charged form gives it back unchanged.

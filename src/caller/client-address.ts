@@ -2,7 +2,7 @@ import { type Address, chargedAddress, chargedForm, parseAddress, parsePeer, uni
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 /**
- * The client address of a request (RATE-002) in the form in which it is charged (RATE-003).
+ * The client address of a request (RATE-002), in the form in which it is charged (RATE-003) or in another.
  *
  * When the peer is a trusted proxy, the entries of X-Forwarded-For are read from the right: the first one that is no
  * trusted proxy is the client, or the leftmost one when all are. An entry that is reached and is no address (a port,
@@ -18,10 +18,12 @@ export function clientAddress(
   peer: string | undefined,
   forwardedFor: string | readonly string[] | undefined,
   proxies: TrustedProxies,
+  form: (address: Address) => string = chargedForm,
 ): string {
-  if (proxies.isEmpty || forwardedFor === undefined || !isTrustedPeer(peer, proxies)) return chargedPeer(peer)
+  const own = () => peerIn(form, peer)
+  if (proxies.isEmpty || forwardedFor === undefined || !isTrustedPeer(peer, proxies)) return own()
   const selected = select(typeof forwardedFor === 'string' ? [forwardedFor] : forwardedFor, proxies)
-  return selected === undefined ? chargedPeer(peer) : chargedForm(selected)
+  return selected === undefined ? own() : form(selected)
 }
 
 function isTrustedPeer(peer: string | undefined, proxies: TrustedProxies): boolean {
@@ -30,8 +32,12 @@ function isTrustedPeer(peer: string | undefined, proxies: TrustedProxies): boole
   return address !== undefined && proxies.isTrusted(address)
 }
 
-function chargedPeer(peer: string | undefined): string {
-  return peer === undefined ? unixAddress : (chargedAddress(peer) ?? unixAddress)
+function peerIn(form: (address: Address) => string, peer: string | undefined): string {
+  if (peer === undefined) return unixAddress
+  // That of most peers needs no parse.
+  if (form === chargedForm) return chargedAddress(peer) ?? unixAddress
+  const address = parsePeer(peer)
+  return address === undefined ? unixAddress : form(address)
 }
 
 /** The selected entry, or `undefined` where the peer is to be selected. */

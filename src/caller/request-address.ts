@@ -1,3 +1,4 @@
+import type { Address } from './address.ts'
 import { clientAddress } from './client-address.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
@@ -19,14 +20,20 @@ interface Server {
  * The client address of a request (RATE-002), from the socket's peer and the raw header. undefined: the client has gone, and
  * with it its address.
  * @param fallback The server of the app, for requests that do not know theirs.
+ * @param form Default: as it is charged (RATE-003).
  */
-export function requestAddress(raw: RawRequest, fallback: Server, trustedProxies: TrustedProxies): string | undefined {
+export function requestAddress(
+  raw: RawRequest,
+  fallback: Server,
+  trustedProxies: TrustedProxies,
+  form?: (address: Address) => string,
+): string | undefined {
   // Only sockets of HTTP/1.1 know their server, which may be another than the app's.
   const { server = fallback } = raw.socket as { server?: Server }
   const peer = raw.socket.remoteAddress
   if (peer === undefined && isOnTcp(server)) return undefined
   const forwardedFor = mayLackHeaderLines(raw, server) ? undefined : raw.headers['x-forwarded-for']
-  return clientAddress(peer, forwardedFor, trustedProxies)
+  return clientAddress(peer, forwardedFor, trustedProxies, form)
 }
 
 /**

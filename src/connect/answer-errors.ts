@@ -1,5 +1,6 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { passOn } from '../rejection/pass-on.ts'
 import type { RejectionOptions } from '../rejection/send.ts'
 import { refuse } from './refuse.ts'
 
@@ -11,12 +12,9 @@ export function answerErrors(
   before: RouteOptions['errorHandler'],
   options: RejectionOptions,
 ): NonNullable<RouteOptions['errorHandler']> {
+  const others = passOn(before)
   return function allowanceErrorHandler(error, request: FastifyRequest, reply: FastifyReply) {
     if (error instanceof ConnectError) return refuse(request, reply, error, options)
-    if (before !== undefined) return before.call(this, error, request, reply)
-    // On to the error handler of the scope.
-    if (error instanceof Error) throw error
-    // What is thrown here and is no Error, Fastify would send as an answer.
-    return request.server.errorHandler(error, request, reply)
+    return others.call(this, error, request, reply)
   }
 }

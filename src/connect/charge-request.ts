@@ -1,10 +1,12 @@
 import { ConnectError } from '@connectrpc/connect'
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { ResolvedCaller } from '../limiter.ts'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { Denial } from '../limiter.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
+import { leave } from '../rejection/leave.ts'
 import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
-import { ClientGoneError, type RequestAllowance } from '../request-allowance.ts'
-import { leave, refuse } from './refuse.ts'
+import type { RequestAllowance } from '../request-allowance.ts'
+import { ClientGoneError } from '../request-origin.ts'
+import { refuse } from './refuse.ts'
 
 /**
  * Makes the hook of an RPC's route that works out the caller and spends its unit of `request`, before the body is read
@@ -13,14 +15,15 @@ import { leave, refuse } from './refuse.ts'
  */
 export function chargeRequest(
   requestCategory: number,
-  allowanceFor: (request: FastifyRequest) => RequestAllowance,
+  allowanceFor: (request: FastifyRequest, reply: FastifyReply) => RequestAllowance,
   rejection: RejectionOptions,
 ): onRequestHookHandler {
+  const charges = [{ category: requestCategory, cost: 1 }]
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.
     if (request.method === 'OPTIONS') return done()
     if (isCutOff(request.raw)) return leave(request, reply)
-    const allowance = allowanceFor(request)
+    const allowance = allowanceFor(request, reply)
     const fail = (error: unknown) => {
       if (reply.sent) return
       if (error instanceof ConnectError) return void refuse(request, reply, error, rejection)
@@ -28,26 +31,19 @@ export function chargeRequest(
       const answer = () => done(error as Error)
       leaveToFastify(request, reply, rejection).then(answer, answer)
     }
-    const charge = (caller: ResolvedCaller) => {
+    const settle = (denial: Denial | undefined) => {
       // While it was not yet known who it is, the request may have been answered: by Fastify's handlerTimeout.
       if (reply.sent) return
-      let denied: ConnectError | undefined
-      try {
-        denied = allowance.charge(caller, requestCategory, 1)
-      } catch (error) {
-        return fail(error)
-      }
-      if (denied === undefined) done()
-      else void refuse(request, reply, denied, rejection)
+      if (denial === undefined) done()
+      else void refuse(request, reply, allowance.rejectionOf(denial), rejection)
     }
-
-    let caller: ResolvedCaller | Promise<ResolvedCaller>
+    let denial: Denial | undefined | Promise<Denial | undefined>
     try {
-      caller = allowance.identify()
+      denial = allowance.chargeFirst(charges, true)
     } catch (error) {
       return fail(error)
     }
-    if (caller instanceof Promise) caller.then(charge, fail)
-    else charge(caller)
+    if (denial instanceof Promise) denial.then(settle, fail)
+    else settle(denial)
   }
 }

@@ -3,6 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { undeclaredSpend } from '../charge/handler-spend.ts'
 import type { ResolvedCaller } from '../limiter.ts'
 import type { Allowance, RequestAllowance } from '../request-allowance.ts'
+import type { Hold, Reservation } from '../reservation.ts'
 import type { OpenStream } from '../stream/open-stream.ts'
 import type { Streams } from '../stream/streams.ts'
 import type { RpcCharging } from './rpc-charges.ts'
@@ -45,6 +46,14 @@ export class HandlerAllowance implements Allowance {
 
   async spend(category: string, cost: number): Promise<void> {
     await this.request.spend(category, cost, this.#charging)
+  }
+
+  async reserve(category: string, cost: number): Promise<Reservation> {
+    return this.request.reserve(category, cost, this.#charging)
+  }
+
+  async hold(name: string): Promise<Hold> {
+    return this.request.hold(name)
   }
 
   /** The handler that is about to run serves a streaming RPC, whose response this is. */

@@ -1,5 +1,6 @@
 import type { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { leave } from '../rejection/leave.ts'
 import { type RejectionOptions, sendRejection } from '../rejection/send.ts'
 
 /** Answers a request with an error, in its own protocol, or ends it when that cannot be done. Never rejects. */
@@ -15,11 +16,4 @@ export async function refuse(
     request.log.error({ err: cause }, 'a rejection could not be written')
     leave(request, reply)
   }
-}
-
-/** Ends a request that nobody can be answered: with it its stream on HTTP/2, its connection on HTTP/1.1. */
-export function leave({ raw }: FastifyRequest, reply: FastifyReply): void {
-  reply.hijack()
-  raw.destroy()
-  if (!('stream' in raw)) raw.socket.destroy()
 }

@@ -1,137 +1,199 @@
 import type { Clock } from '../clock/clock.ts'
 import type { EarnedBackLimit } from '../limit/earned-back.ts'
-import {
-  chargeInto,
-  debtNs,
-  emptyPrice,
-  fits,
-  msUntil,
-  priceInto,
-  remainingUnits,
-  retryDelayMs,
-} from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
-import { MAX_LIMITS } from '../limit/ranges.ts'
+import type { CountedLimit } from '../limit/limit.ts'
 import type { Fingerprint } from './fingerprint.ts'
-import { Fingerprinter } from './fingerprint.ts'
+import { Fingerprinter, randomSalt } from './fingerprint.ts'
+import { HeldUnits } from './held-units.ts'
+import type { Exceeded, Meter } from './meter.ts'
+import type { Overflow } from './records.ts'
+import { RecordsMeter } from './records-meter.ts'
 import { Table } from './table.ts'
+import { TableMeter } from './table-meter.ts'
 import { Timeline } from './timeline.ts'
 
-/** Why a spend does not fit: the first limit exceeded, and the longest delay over all limits exceeded. */
-export interface Refusal {
-  readonly limit: EarnedBackLimit
-  /** Whole ms, rounded up; the same spend is admitted then and not 1 ms earlier (RATE-024). */
-  readonly retryDelayMs: number
+/** What one key has spent under one bound. */
+export interface Account {
+  /** The name of the bound. */
+  readonly bound: string
+  readonly meter: Meter
+  readonly print: Fingerprint
 }
 
-/** What is left under one limit. */
-export interface Remaining {
-  readonly limit: EarnedBackLimit
-  /** The largest cost, at most the count, that this limit would admit now. */
-  readonly units: number
-  /** Whole ms, rounded up, until everything spent is earned back. */
-  readonly fullInMs: number
+/** A limit that did not admit a spend, and the bound that it is one of. */
+export interface BoundExceeded extends Exceeded {
+  readonly bound: string
 }
+
+/** What is held in some accounts until it is committed or released. */
+export interface HeldSpend {
+  readonly accounts: readonly Account[]
+  readonly places: readonly number[]
+  readonly units: number
+}
+
+/** How many keys a meter keeps apart, and what becomes of those beyond. */
+export interface MeterOptions {
+  readonly keys: number
+  readonly overflow: Overflow
+}
+
+/** Thrown when what meters must remember does not fit into the memory that there is. */
+export class LedgerFullError extends Error {
+  override readonly name = 'LedgerFullError'
+  readonly needed: number
+  readonly available: number
+
+  constructor(needed: number, available: number) {
+    super(`needs ${needed} bytes, of which ${available} are available`)
+    this.needed = needed
+    this.available = available
+  }
+}
+
+/** The least that is left to the table. */
+const MIN_TABLE_BYTES = 64 * 1024
 
 /**
- * The ledger in this process's memory, of a fixed size (RATE-050). Synchronous; an admitted spend allocates nothing.
- * What is spent in one category is kept apart from the others by that category's salt.
+ * The ledger in this process's memory, of a fixed size (RATE-050). Synchronous; an admitted spend under limits that are
+ * earned back allocates nothing.
  */
 export class MemoryLedger {
-  readonly #table: Table
+  readonly #bytes: number
+  readonly #laterBytes: number
   readonly #timeline: Timeline
   readonly #fingerprinter = new Fingerprinter()
-  readonly #prices = Array.from({ length: MAX_LIMITS }, emptyPrice)
-  readonly #debts = new Float64Array(MAX_LIMITS)
-  readonly #instant: Instant = { seconds: 0, nanos: 0 }
+  readonly #held = new HeldUnits()
+  readonly #records = new Set<RecordsMeter>()
+  #recordBytes = 0
+  #table: Table | undefined
 
-  /** @param bytes The memory that the records may take, all of it allocated now. */
-  constructor(bytes: number, clock: Clock) {
-    this.#table = new Table(bytes)
+  /**
+   * @param bytes The memory that all records may take.
+   * @param laterBytes How much of it is kept for meters that are made after the first spend.
+   */
+  constructor(bytes: number, laterBytes: number, clock: Clock) {
+    this.#bytes = bytes
+    this.#laterBytes = laterBytes
     this.#timeline = new Timeline(clock)
   }
 
-  /** The fingerprint that a caller's key is recorded under. Worth keeping: it costs more than a spend. */
+  /** The fingerprint that a key is recorded under. Worth keeping: it costs more than a spend. */
   fingerprint(key: string): Fingerprint {
     return this.#fingerprinter.of(key)
   }
 
   /**
-   * Records one spend under every limit, or, when one does not admit it, under none and returns why.
-   * @param limits At most three. Always the same for the same fingerprint and salt.
+   * A meter for one list of limits, at most three. Without `options`, which limits of other kinds need, its keys share the
+   * table with those of all such meters.
+   * @throws LedgerFullError
+   */
+  meter(limits: readonly CountedLimit[], options: MeterOptions | undefined): Meter {
+    if (options === undefined) {
+      const tableOf = () => this.#allocatedTable()
+      return new TableMeter(limits as readonly EarnedBackLimit[], tableOf, randomSalt(), this.#held)
+    }
+    const bytes = RecordsMeter.bytes(limits, options.keys)
+    const available = this.#available()
+    if (bytes > available) throw new LedgerFullError(bytes, available)
+    const meter = new RecordsMeter(limits, options.keys, options.overflow, () => this.#timeline.read())
+    this.#recordBytes += bytes
+    this.#records.add(meter)
+    return meter
+  }
+
+  /** Gives the memory of a meter back, which must not be used any more. */
+  dispose(meter: Meter): void {
+    if (meter instanceof RecordsMeter && this.#records.delete(meter)) this.#recordBytes -= meter.bytes
+  }
+
+  /**
+   * Records one spend in every account, or, when one does not admit it, in none and returns why.
    * @param cost Whole units, 0 … 2⁵³ − 1. A spend of 0 is always admitted and leaves no trace.
    */
-  spend(print: Fingerprint, salt: Fingerprint, limits: readonly EarnedBackLimit[], cost: number): Refusal | undefined {
-    if (cost === 0 || limits.length === 0) return undefined
+  spend(accounts: readonly Account[], cost: number): BoundExceeded[] | undefined {
+    if (cost === 0 || accounts.length === 0) return undefined
     const now = this.#timeline.read()
-    const found = this.#table.find(print, salt)
-    if (!this.#weigh(found, limits, cost, now)) return this.#refusal(found, limits, now)
-    const slot = found === -1 ? this.#table.claim(print, salt, now) : found
-    for (let i = 0; i < limits.length; i++) {
-      chargeInto(limits[i]!, this.#prices[i]!, this.#debts[i]!, now, this.#instant)
-      this.#table.write(slot, i, this.#instant)
+    if (!weigh(accounts, cost, now)) return exceededOf(accounts, cost, now)
+    for (let i = 0; i < accounts.length; i++) {
+      const { meter, print } = accounts[i]!
+      meter.record(print, cost, now)
     }
     return undefined
   }
 
-  /** What `spend` would answer now. Records nothing. */
-  check(print: Fingerprint, salt: Fingerprint, limits: readonly EarnedBackLimit[], cost: number): Refusal | undefined {
-    if (cost === 0 || limits.length === 0) return undefined
+  /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */
+  check(accounts: readonly Account[], cost: number): BoundExceeded[] | undefined {
+    if (cost === 0) return undefined
     const now = this.#timeline.read()
-    const found = this.#table.find(print, salt)
-    return this.#weigh(found, limits, cost, now) ? undefined : this.#refusal(found, limits, now)
+    return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now)
   }
 
-  /** What is left under each limit. Records nothing. */
-  remaining(print: Fingerprint, salt: Fingerprint, limits: readonly EarnedBackLimit[]): Remaining[] {
+  /** Holds units in every account, or, when one does not admit them, in none and returns why. */
+  hold(accounts: readonly Account[], units: number): HeldSpend | BoundExceeded[] {
     const now = this.#timeline.read()
-    const slot = this.#table.find(print, salt)
-    return limits.map((limit, i) => {
-      const earnedBack = this.#earnedBack(slot, i)
-      return { limit, units: remainingUnits(limit, debtNs(earnedBack, now)), fullInMs: msUntil(earnedBack, now) }
+    if (units === 0) return { accounts: [], places: [], units }
+    if (!weigh(accounts, units, now)) return exceededOf(accounts, units, now)
+    return { accounts, places: accounts.map(({ meter, print }) => meter.hold(print, units, now)), units }
+  }
+
+  /** Gives back what is held, as if it had never been. Once. */
+  release({ accounts, places, units }: HeldSpend): void {
+    const now = this.#timeline.read()
+    accounts.forEach(({ meter, print }, i) => {
+      meter.release(print, places[i]!, units, now)
     })
   }
 
-  /** `slots`: callers × categories that can be remembered; `bytes`: memory allocated for them; `forgotten`: RATE-051. */
+  /** Records now what was held. Once. */
+  commit({ accounts, places, units }: HeldSpend): void {
+    const now = this.#timeline.read()
+    accounts.forEach(({ meter, print }, i) => {
+      meter.commit(print, places[i]!, units, now)
+    })
+  }
+
+  /** What is left in an account under each of its limits. */
+  remaining({ meter, print }: Account) {
+    return meter.remaining(print, this.#timeline.read())
+  }
+
+  /**
+   * `slots`: how many keys the table can remember at a time; `bytes`: the memory that all takes; `forgotten`: how often a
+   * key's spends were forgotten before they were earned back (RATE-051).
+   */
   stats(): { slots: number; bytes: number; forgotten: number } {
-    const { slots, bytes, forgotten } = this.#table
-    return { slots, bytes, forgotten }
+    const { slots, bytes, forgotten } = this.#allocatedTable()
+    let all = forgotten
+    for (const meter of this.#records) all += meter.forgotten
+    return { slots, bytes: bytes + this.#recordBytes, forgotten: all }
   }
 
-  /** Whether every limit admits the cost. Leaves each limit's price and debt for what comes next. */
-  #weigh(slot: number, limits: readonly EarnedBackLimit[], cost: number, now: Readonly<Instant>): boolean {
-    let admitted = true
-    for (let i = 0; i < limits.length; i++) {
-      const limit = limits[i]!
-      const price = this.#prices[i]!
-      priceInto(limit, cost, price)
-      const debt = slot === -1 ? 0 : debtNs(this.#earnedBack(slot, i), now)
-      this.#debts[i] = debt
-      if (!fits(limit, price, debt)) admitted = false
-    }
-    return admitted
+  /** Bytes that a further meter may take. */
+  #available(): number {
+    const table = this.#table?.bytes ?? MIN_TABLE_BYTES
+    return Math.max(0, this.#bytes - table - this.#recordBytes)
   }
 
-  /** The refusal of a spend that was just weighed and did not fit. */
-  #refusal(slot: number, limits: readonly EarnedBackLimit[], now: Readonly<Instant>): Refusal {
-    let first: EarnedBackLimit | undefined
-    let longest = 0
-    limits.forEach((limit, i) => {
-      const price = this.#prices[i]!
-      if (fits(limit, price, this.#debts[i]!)) return
-      first ??= limit
-      longest = Math.max(longest, retryDelayMs(limit, price, this.#earnedBack(slot, i), now))
-    })
-    return { limit: first!, retryDelayMs: longest }
+  /** What the meters leave is the table's. */
+  #allocatedTable(): Table {
+    this.#table ??= new Table(Math.max(this.#bytes - this.#recordBytes - this.#laterBytes, Table.minBytes))
+    return this.#table
   }
+}
 
-  #earnedBack(slot: number, limit: number): Readonly<Instant> {
-    if (slot === -1) {
-      this.#instant.seconds = 0
-      this.#instant.nanos = 0
-    } else {
-      this.#table.readInto(slot, limit, this.#instant)
-    }
-    return this.#instant
+function weigh(accounts: readonly Account[], units: number, now: Readonly<Instant>): boolean {
+  let admitted = true
+  for (let i = 0; i < accounts.length; i++) {
+    const { meter, print } = accounts[i]!
+    if (!meter.weigh(print, units, now)) admitted = false
   }
+  return admitted
+}
+
+/** The limits that did not admit a spend that was just weighed. */
+function exceededOf(accounts: readonly Account[], units: number, now: Readonly<Instant>): BoundExceeded[] {
+  return accounts.flatMap(({ bound, meter, print }) =>
+    meter.exceeded(print, units, now).map((exceeded) => ({ bound, ...exceeded })),
+  )
 }

@@ -16,11 +16,14 @@ const GROUP_WORDS = SLOTS_PER_GROUP * (1 + BODY_WORDS)
  * named by the index of its body.
  */
 export class Table {
+  /** The least that a table takes: one group. */
+  static readonly minBytes = GROUP_WORDS * Int32Array.BYTES_PER_ELEMENT
+
   readonly #words: Int32Array
   readonly #groups: number
   #forgotten = 0
 
-  /** @param bytes What the table may take, at least one group. */
+  /** @param bytes What the table may take, at least `minBytes`. */
   constructor(bytes: number) {
     this.#groups = Math.floor(bytes / (GROUP_WORDS * Int32Array.BYTES_PER_ELEMENT))
     this.#words = new Int32Array(this.#groups * GROUP_WORDS)
@@ -54,6 +57,16 @@ export class Table {
       }
     }
     return -1
+  }
+
+  /** Whether a slot that was the fingerprint's still is. */
+  isAt(slot: number, print: Fingerprint, salt: Fingerprint): boolean {
+    const words = this.#words
+    return (
+      words[slot] === (print.a ^ salt.a) &&
+      words[slot + 1] === (print.c ^ salt.c) &&
+      words[slot + 2] === (print.d ^ salt.d)
+    )
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Limit } from './options.ts'
+import type { Limit } from '../limit/limit.ts'
 
 const MINUTE = 60
 const HOUR = 3600

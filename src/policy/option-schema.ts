@@ -33,6 +33,65 @@ export function wholeNumber(min: number, max: number) {
   })
 }
 
+/** One of a few words. `orElse`: what else may stand there, for the error text. */
+export function oneOf<const Word extends string>(words: readonly Word[], ...orElse: string[]) {
+  const choices = [...words.map((word) => `"${word}"`), ...orElse]
+  const allowed = mustBe(`${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`)
+  return z.custom<Word>((value) => words.includes(value as Word), {
+    error: (issue) => allowed(issue) + (typeof issue.input === 'string' ? didYouMean(issue.input, words) : ''),
+    abort: false,
+  })
+}
+
+/** Any function; what it is given and returns is for its user to check. */
+export function anyFunction<Fn>(allowed: string) {
+  return z.custom<Fn>(isFunction, { error: mustBe(allowed), abort: false })
+}
+
+/**
+ * A function, or what else `asIs` says may stand there as it is, or what `schema` reads; what does not look like either is
+ * refused as not what is `allowed`.
+ */
+export function functionOr<AsIs, Value>(
+  schema: z.ZodType<Value>,
+  other: {
+    readonly allowed?: string
+    readonly looksLikeIt?: (value: unknown) => boolean
+    readonly asIs?: (value: unknown) => boolean
+  } = {},
+) {
+  const { allowed = '', looksLikeIt = () => true, asIs = () => false } = other
+  return z.unknown().transform((written, ctx): AsIs | Value => {
+    if (isFunction(written) || asIs(written)) return written as AsIs
+    if (!looksLikeIt(written)) {
+      ctx.addIssue(mustBe(allowed)({ input: written }))
+      return z.NEVER
+    }
+    const result = schema.safeParse(written)
+    if (result.success) return result.data
+    ctx.issues.push(...result.error.issues.map((issue) => ({ ...issue, code: 'custom' as const, input: written })))
+    return z.NEVER
+  })
+}
+
+export function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
+}
+
+/** 1 to 64 characters of `a-z`, `0-9`, `_`, `.` and `-`: what is sent to clients and used as a label in metrics. */
+export const NAME = /^[a-z0-9_.-]{1,64}$/
+
+/** A name that the user chose. */
+export function chosenName() {
+  return z.custom<string>((value) => typeof value === 'string' && NAME.test(value), {
+    error: mustBe('a name of 1 to 64 characters of a-z, 0-9, "_", "." and "-"'),
+    abort: false,
+  })
+}
+
+// a check that expects anything: it runs also when parts are wrong, so that one start reports everything
+export const always = { when: () => true }
+
 export function flag() {
   return z.boolean({ error: mustBe('true or false') })
 }

@@ -1,18 +1,32 @@
 import type { Caller } from '../caller/caller.ts'
+import type { BlockedLimit, EpochLimit, TimedLimit } from '../limit/limit.ts'
 
 /**
- * How much is admitted: `count` units for every `windowSeconds`, earned back continuously, with a burst of up to
- * `count` units at once.
+ * A limit as it is written. Where `windowSeconds` stands, `window` may say the same as a duration; parsed, it is always
+ * `windowSeconds`. In a config file: `window`, `window_seconds`.
  */
-export interface Limit {
-  /** Units admitted for every window, and the largest burst. A whole number from 1 to 1,000,000,000. No default. */
-  readonly count: number
-  /**
-   * Length of the window in seconds: a caller that spent its whole count has all of it back after this long. A whole
-   * number from 1 to 8,640,000 (100 days). No default. In a config file: `window_seconds`.
-   */
-  readonly windowSeconds: number
-}
+export type LimitOptions = TimedLimitOptions | EpochLimit | BlockedLimit
+
+/** A limit on a window, as it is written. */
+export type TimedLimitOptions = Omit<TimedLimit, 'windowSeconds'> &
+  (
+    | {
+        /**
+         * Length of the window in seconds: a caller that spent its whole count has all of it back after this long. A whole
+         * number from 1 to 8,640,000 (100 days). No default. Not beside `window`.
+         */
+        readonly windowSeconds: number
+        readonly window?: undefined
+      }
+    | {
+        /**
+         * The same as a duration that `parseDuration` reads: `60`, `"PT1M"`, `"15min"`, `"1h 20min"`, from a second to 100
+         * days. Not beside `windowSeconds`.
+         */
+        readonly window: number | string
+        readonly windowSeconds?: undefined
+      }
+  )
 
 /**
  * The limits of one category. Each list holds up to three limits on different windows, and a spend must fit all of
@@ -24,13 +38,13 @@ export interface CategoryLimitsOptions {
    * Limits of every caller that nothing more specific names. Default: those of the default limits table. Required for
    * a category of one's own, which has no row there.
    */
-  readonly default?: readonly Limit[] | undefined
+  readonly default?: readonly LimitOptions[] | undefined
   /** Limits of callers that an API key names. Default: `default`. */
-  readonly api_key?: readonly Limit[] | undefined
+  readonly api_key?: readonly LimitOptions[] | undefined
   /** Limits of callers that a JWT names. Default: `default`. */
-  readonly jwt?: readonly Limit[] | undefined
+  readonly jwt?: readonly LimitOptions[] | undefined
   /** Limits of callers known only by their address. Default: `default`. */
-  readonly ip?: readonly Limit[] | undefined
+  readonly ip?: readonly LimitOptions[] | undefined
 }
 
 /** Limits for one caller, which replace every other limit in the categories named (RATE-025). */
@@ -45,7 +59,7 @@ export interface OverrideOptions {
    * category, and only built-in ones or ones declared in `rateLimits.categories`. In a category that is not named here
    * the caller has the limits it would have without the override.
    */
-  readonly categories: { readonly [category: string]: readonly Limit[] }
+  readonly categories: { readonly [category: string]: readonly LimitOptions[] }
 }
 
 /**
@@ -70,6 +84,11 @@ export interface RateLimitsOptions {
    * Default: 64.
    */
   readonly maxMemoryMib?: number | undefined
+  /**
+   * The part of `maxMemoryMib` that is kept for sets of bounds made after the first spend, by `limiter.bounds()`. A whole
+   * number from 0 to `maxMemoryMib`. Default: 0, none can be made then.
+   */
+  readonly boundsMemoryMib?: number | undefined
   /**
    * Limits by category. `request`, `publish`, `identity_update`, `chain_verify`, `push`, `upload` and `stream_rent` are
    * built in, and those not named here keep their default limits. Naming any other declares a category of one's own.

@@ -1,8 +1,8 @@
 import { type AuthType, authTypes, type Caller } from '../caller/caller.ts'
 import { callerKey } from '../caller/key.ts'
 import { parseTrustedProxies, type TrustedProxies } from '../caller/trusted-proxies.ts'
+import type { Limit } from '../limit/limit.ts'
 import { defaultLimits } from './default-limits.ts'
-import type { Limit } from './options.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 /** The limits of one caller, indexed by category id. Frozen, and one object for all callers with the same limits. */
@@ -14,11 +14,17 @@ export interface Policy {
   readonly enabled: boolean
   /** Memory for the ledger, in MiB. */
   readonly maxMemoryMib: number
+  /** The part of it kept for bounds that are made later, in MiB. */
+  readonly boundsMemoryMib: number
   readonly trustedProxies: TrustedProxies
   /** Names by category id: the seven built-in ones in the order of the default limits table, then those of one's own. */
   readonly categories: readonly string[]
   /** The id of a category, its index in `categories`; -1 when nobody declared it. */
   categoryId(name: string): number
+  /** The tables of callers that no override names, one for each auth type. */
+  readonly typeTables: readonly LimitTable[]
+  /** The tables of callers that an override names. What the override does not replace is that of the auth type. */
+  readonly overrideTables: readonly LimitTable[]
   /**
    * The most specific limits that name the caller (RATE-025). At most one Map lookup, none when there are no overrides;
    * allocates nothing.
@@ -55,9 +61,12 @@ export function createPolicy(rateLimits: RateLimits): Policy {
   return Object.freeze({
     enabled: rateLimits.enabled,
     maxMemoryMib: rateLimits.maxMemoryMib,
+    boundsMemoryMib: rateLimits.boundsMemoryMib,
     trustedProxies: parseTrustedProxies(rateLimits.trustedProxies),
     categories,
     categoryId: (name: string) => ids.get(name) ?? -1,
+    typeTables: Object.freeze(authTypes.map((type) => byType[type])),
+    overrideTables: Object.freeze([...byKey.values()]),
     limitsFor:
       byKey.size === 0
         ? (caller: Caller) => byType[caller.type]

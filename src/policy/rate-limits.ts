@@ -1,13 +1,26 @@
 import { z } from 'zod'
-import type { Caller } from '../caller/caller.ts'
+import type { AuthType, Caller } from '../caller/caller.ts'
 import { callerKey } from '../caller/key.ts'
 import { parseTrustedProxies } from '../caller/trusted-proxies.ts'
+import type { Limit } from '../limit/limit.ts'
 import { defaultLimits } from './default-limits.ts'
 import { limitList } from './limit-list.ts'
-import { flag, isPlainObject, mustBe, namedEntries, optionsObject, parseOptions, wholeNumber } from './option-schema.ts'
-import type { CategoryLimitsOptions, Limit } from './options.ts'
+import {
+  always,
+  flag,
+  isPlainObject,
+  mustBe,
+  NAME,
+  namedEntries,
+  optionsObject,
+  parseOptions,
+  wholeNumber,
+} from './option-schema.ts'
 import { overrideCaller } from './override-caller.ts'
 import { didYouMean } from './spelling.ts'
+
+/** The limits of one category; where a list is undefined, less specific ones apply. */
+export type CategoryLimits = { readonly [who in 'default' | AuthType]?: readonly Limit[] | undefined }
 
 /** Limits for one caller, by category. */
 export interface Override {
@@ -22,16 +35,17 @@ export interface RateLimits {
   /** Checked, as they were written. */
   readonly trustedProxies: readonly string[]
   readonly maxMemoryMib: number
+  /** At most `maxMemoryMib`, of which it is a part. */
+  readonly boundsMemoryMib: number
   /** Only the categories that the options name, in the order written. */
-  readonly categories: ReadonlyMap<string, CategoryLimitsOptions>
+  readonly categories: ReadonlyMap<string, CategoryLimits>
   /** At most one for each caller key. */
   readonly overrides: readonly Override[]
 }
 
 const MAX_MEMORY_MIB = 4096
-const CATEGORY_NAME = /^[a-z0-9_.-]{1,64}$/
 
-const categoryName = z.custom<string>((name) => CATEGORY_NAME.test(name as string), {
+const categoryName = z.custom<string>((name) => NAME.test(name as string), {
   error: 'a category name must have 1 to 64 characters of a-z, 0-9, "_", "." and "-"',
   abort: false,
 })
@@ -41,7 +55,7 @@ const categoryLimits = optionsObject({
   api_key: limitList.optional(),
   jwt: limitList.optional(),
   ip: limitList.optional(),
-}).transform((value): CategoryLimitsOptions => Object.freeze(value))
+}).transform((value): CategoryLimits => Object.freeze(value))
 
 const trustedProxy = z
   .string({ error: mustBe('a network, an address or "unix", as a string') })
@@ -61,16 +75,15 @@ const override = optionsObject({
   ),
 }).transform((value): Override => Object.freeze(value))
 
-// the last two checks expect anything: they run also when parts are wrong, so that one start reports everything
-const always = { when: () => true }
-
 const rateLimits = optionsObject({
   enabled: flag().default(true),
   trustedProxies: z.array(trustedProxy, { error: mustBe('a list of networks, addresses or "unix"') }).default([]),
   maxMemoryMib: wholeNumber(1, MAX_MEMORY_MIB).default(64),
+  boundsMemoryMib: wholeNumber(0, MAX_MEMORY_MIB).default(0),
   categories: namedEntries(categoryName, categoryLimits, 'an object of limits by category').prefault({}),
   overrides: z.array(override, { error: mustBe('a list of overrides') }).default([]),
 })
+  .superRefine(checkBoundsMemory, always)
   .superRefine(checkOwnCategories, always)
   .superRefine(checkOverrides, always)
   .transform((value): RateLimits => {
@@ -89,6 +102,16 @@ const rateLimits = optionsObject({
  */
 export function parseRateLimits(input: unknown, path = 'rateLimits'): RateLimits {
   return parseOptions(rateLimits, input, path)
+}
+
+function checkBoundsMemory(
+  { maxMemoryMib, boundsMemoryMib }: { maxMemoryMib: unknown; boundsMemoryMib: unknown },
+  ctx: z.core.$RefinementCtx,
+): void {
+  if (!Number.isInteger(maxMemoryMib) || !Number.isInteger(boundsMemoryMib)) return
+  if ((boundsMemoryMib as number) <= (maxMemoryMib as number)) return
+  const message = `must be at most maxMemoryMib (${maxMemoryMib}), of which it is a part, got ${boundsMemoryMib}`
+  ctx.addIssue({ code: 'custom', path: ['boundsMemoryMib'], message })
 }
 
 function checkOwnCategories({ categories }: { categories: unknown }, ctx: z.core.$RefinementCtx): void {

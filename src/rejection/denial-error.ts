@@ -3,6 +3,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts'
 import { REASON } from './reason.ts'
+import { retryAfterSeconds } from './retry-after.ts'
 
 /** What a rejection says of a denial. Nothing that names the caller. */
 export interface Rejected {
@@ -27,7 +28,7 @@ export function denialError({ category, retryDelayMs }: Rejected, domain: string
     desc: RetryInfoSchema,
     value: create(RetryInfoSchema, { retryDelay: durationFromMs(retryDelayMs) }),
   }
-  const metadata = { 'retry-after': String(Math.max(1, Math.ceil(retryDelayMs / 1000))) }
+  const metadata = { 'retry-after': String(retryAfterSeconds(retryDelayMs)) }
   return new ConnectError(`${message} (retry in ${retryDelayMs} ms)`, Code.ResourceExhausted, metadata, [
     info,
     retryInfo,

@@ -44,9 +44,9 @@ const rows: [toml: string, ...problems: RegExp[]][] = [
     /^rate_limits\.categories\.publish\.default\[0\]\.count: must be a whole number from 1 to 1000000000, got -1/,
   ],
   [
-    '[rate_limits.categories.publish]\ndefault = [{ count = 1, window = 60 }]',
+    '[rate_limits.categories.publish]\ndefault = [{ count = 1, windows = 60 }]',
+    /^rate_limits\.categories\.publish\.default\[0\]: unknown key "windows" \(did you mean "window"/,
     /^rate_limits\.categories\.publish\.default\[0\]\.window_seconds: is missing/,
-    /^rate_limits\.categories\.publish\.default\[0\]: unknown key "window" \(did you mean "window_seconds"/,
   ],
   [
     '[[rate_limits.overrides]]\ncaller = { type = "api_key", name = "a" }\ncategories = { publsh = [] }\n[auth.api_keys]\na = "12345678"',
@@ -167,7 +167,9 @@ t.test('the demo configuration, and what may be left out', async (t) => {
   t.same([...auth.apiKeys.keys()], ['demo', 'indexer'])
   t.match(auth.issuers, [{ alg: 'HS256' }, { audience: 'example-server' }])
   const count = (caller: Parameters<typeof limiter.remaining>[0], category: string) =>
-    limiter.remaining(caller, category).map(({ limit }) => [limit.count, limit.windowSeconds])
+    limiter
+      .remaining(caller, category)
+      .map(({ limit }) => 'windowSeconds' in limit && [limit.count, limit.windowSeconds])
   t.same(count({ type: 'ip', address: '192.0.2.1' }, 'publish'), [
     [5, 60],
     [100, 3600],

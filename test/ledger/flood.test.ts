@@ -15,7 +15,7 @@ const flood = (limiter: Limiter, name: string, count: number, cost = 1, category
 const remembered = (limiter: Limiter, name: string, count: number, category = 'work'): number => {
   let found = 0
   for (let i = 0; i < count; i++) {
-    if (limiter.remaining(apiKey(`${name} ${i}`), category).some(({ fullInMs }) => fullInMs > 0)) found++
+    if (limiter.remaining(apiKey(`${name} ${i}`), category).some(({ fullInMs }) => fullInMs! > 0)) found++
   }
   return found
 }

@@ -150,7 +150,9 @@ t.test(
     fc.assert(
       fc.property(fc.array(actionArb, { minLength: 40, maxLength: 150 }), (actions) => {
         const clock = manualClock(0n)
-        const ledger = new MemoryLedger(bytesOf(1), clock)
+        const ledger = new MemoryLedger(bytesOf(1), 0, clock)
+        const meter = ledger.meter(limits, undefined)
+        const account = (print: Fingerprint) => ({ bound: 'caller', meter, print })
         const model = new EarnedBackModel(0n)
         const known = new Map<string, Fingerprint>()
         for (const { print, cost, advanceNs } of actions) {
@@ -161,7 +163,7 @@ t.test(
           const owing = [...known].filter(([key]) => model.owes(key, now))
           assert.ok(owing.length <= 8)
           const isNew = !model.owes(id, now)
-          const refusal = ledger.spend(print, none, limits, cost)
+          const refusal = ledger.spend([account(print)], cost)
           assert.equal(
             refusal === undefined,
             model.spend(id, limits, cost, now).admitted,
@@ -174,9 +176,7 @@ t.test(
             assert.ok(isNew && owing.length === 8, 'forgets only for a new caller, in a group full of callers that owe')
             const fullInMs = (key: string) =>
               Math.max(...model.remaining(key, limits, now).map((left) => left.fullInMs))
-            const gone = owing.filter(([, other]) =>
-              ledger.remaining(other, none, limits).every((l) => l.fullInMs === 0),
-            )
+            const gone = owing.filter(([, other]) => ledger.remaining(account(other)).every((l) => l.fullInMs === 0))
             assert.equal(gone.length, 1)
             const [key] = gone[0]!
             assert.equal(
@@ -189,7 +189,7 @@ t.test(
           }
           for (const [key, other] of known) {
             assert.deepEqual(
-              ledger.remaining(other, none, limits),
+              ledger.remaining(account(other)).map((left) => ({ bound: 'caller', ...left })),
               model.remaining(key, limits, now),
               `what ${key} has`,
             )

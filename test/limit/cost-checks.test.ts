@@ -2,7 +2,7 @@ import t from 'tap'
 import { apiKey, limiterOf, limitsOf } from '../support/limiter-of.ts'
 
 const caller = apiKey('one caller')
-const full = [{ limit: limitsOf('7/60')[0], units: 7, fullInMs: 0 }]
+const full = [{ bound: 'caller', limit: limitsOf('7/60')[0], units: 7, fullInMs: 0 }]
 
 // Callers of plain JavaScript are not held to the types.
 type Untyped = Record<'spend' | 'retryDelay', (caller: unknown, category: unknown, cost: unknown) => unknown> & {

@@ -86,7 +86,9 @@ t.test('RATE-020: a spend of 0 is admitted and charges nothing, however much is 
   ])
   const { limiter } = limiterOf('3/60')
   limiter.spend(caller, 'work', 0)
-  t.same(limiter.remaining(caller, 'work'), [{ limit: { count: 3, windowSeconds: 60 }, units: 3, fullInMs: 0 }])
+  t.same(limiter.remaining(caller, 'work'), [
+    { bound: 'caller', limit: { count: 3, windowSeconds: 60 }, units: 3, fullInMs: 0 },
+  ])
 })
 
 t.test(
@@ -143,31 +145,31 @@ t.test('remaining: what would be admitted now under each limit, and when all is 
   ]
   const remaining = () => limiter.remaining(caller, 'work')
   t.same(remaining(), [
-    { limit: minute, units: 10, fullInMs: 0 },
-    { limit: hour, units: 100, fullInMs: 0 },
+    { bound: 'caller', limit: minute, units: 10, fullInMs: 0 },
+    { bound: 'caller', limit: hour, units: 100, fullInMs: 0 },
   ])
   limiter.spend(caller, 'work', 4)
   t.same(remaining(), [
-    { limit: minute, units: 6, fullInMs: 24_000 },
-    { limit: hour, units: 96, fullInMs: 144_000 },
+    { bound: 'caller', limit: minute, units: 6, fullInMs: 24_000 },
+    { bound: 'caller', limit: hour, units: 96, fullInMs: 144_000 },
   ])
   clock.advance(6n * second - 1n)
   t.same(remaining(), [
-    { limit: minute, units: 6, fullInMs: 18_001 },
-    { limit: hour, units: 96, fullInMs: 138_001 },
+    { bound: 'caller', limit: minute, units: 6, fullInMs: 18_001 },
+    { bound: 'caller', limit: hour, units: 96, fullInMs: 138_001 },
   ])
   clock.advance(1n)
   t.same(remaining(), [
-    { limit: minute, units: 7, fullInMs: 18_000 },
-    { limit: hour, units: 96, fullInMs: 138_000 },
+    { bound: 'caller', limit: minute, units: 7, fullInMs: 18_000 },
+    { bound: 'caller', limit: hour, units: 96, fullInMs: 138_000 },
   ])
   clock.advance(138n * second)
   limiter.spend(caller, 'work', 250)
   t.same(
     remaining(),
     [
-      { limit: minute, units: 0, fullInMs: 1_500_000 },
-      { limit: hour, units: 0, fullInMs: 9_000_000 },
+      { bound: 'caller', limit: minute, units: 0, fullInMs: 1_500_000 },
+      { bound: 'caller', limit: hour, units: 0, fullInMs: 9_000_000 },
     ],
     'never negative',
   )

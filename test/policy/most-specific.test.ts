@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Caller } from '../../src/caller/caller.ts'
-import type { Limit } from '../../src/policy/options.ts'
+import type { Limit } from '../../src/limit/limit.ts'
 import { limitsFor, policyOf, table } from './policy-of.ts'
 
 // RATE-025 once more, read off the options as written: callers are compared by hand, nothing is planned

@@ -1,6 +1,7 @@
 import { type Caller, normalizeCaller } from '../../src/caller/caller.ts'
 import { callerKey } from '../../src/caller/key.ts'
-import type { Limit, RateLimitsOptions } from '../../src/policy/options.ts'
+import type { Limit } from '../../src/limit/limit.ts'
+import type { RateLimitsOptions } from '../../src/policy/options.ts'
 import { createPolicy, type Policy } from '../../src/policy/policy.ts'
 import { parseRateLimits } from '../../src/policy/rate-limits.ts'
 

@@ -19,7 +19,8 @@ const P = 'rateLimits.categories.publish.default'
 const COUNT = 'must be a whole number from 1 to 1000000000'
 const WINDOW = 'must be a whole number from 1 to 8640000'
 const MEMORY = 'must be a whole number from 1 to 4096'
-const TOP = 'enabled, trustedProxies, maxMemoryMib, categories, overrides'
+const LIMIT = 'kind, count, window, windowSeconds, epoch, nextEpochInMs'
+const TOP = 'enabled, trustedProxies, maxMemoryMib, boundsMemoryMib, categories, overrides'
 const BUILT_IN = 'request, publish, identity_update, chain_verify, push, upload, stream_rent'
 const NAME = 'a category name must have 1 to 64 characters of a-z, 0-9, "_", "." and "-"'
 const CATEGORY = 'must be an object with the keys default, api_key, jwt, ip'
@@ -63,16 +64,16 @@ const rows: readonly [name: string, input: unknown, ...lines: string[]][] = [
     `${P}: must be a list of up to 3 limits, got { count: 1, windowSeconds: 60 }`,
   ],
   ['no list', publish(null), `${P}: must be a list of up to 3 limits, got null`],
-  ['a limit that is none', publish([7]), `${P}[0]: must be an object with the keys count, windowSeconds, got 7`],
+  ['a limit that is none', publish([7]), `${P}[0]: must be an object with the keys ${LIMIT}, got 7`],
   [
     'an unknown key in a limit',
     publish([{ ...ok, windowSecond: 1 }]),
-    `${P}[0]: unknown key "windowSecond" (did you mean "windowSeconds"?); known keys: count, windowSeconds`,
+    `${P}[0]: unknown key "windowSecond" (did you mean "windowSeconds"?); known keys: ${LIMIT}`,
   ],
   [
     'an unknown key in a limit, snake_case',
     publish([{ count: 1, window_seconds: 1, burst_size: 2 }]),
-    `${P}[0]: unknown key "burst_size"; known keys: count, window_seconds`,
+    `${P}[0]: unknown key "burst_size"; known keys: kind, count, window, window_seconds, epoch, next_epoch_in_ms`,
   ],
   [
     'one key in both spellings',
@@ -226,7 +227,7 @@ const rows: readonly [name: string, input: unknown, ...lines: string[]][] = [
   [
     'an unknown key, snake_case',
     { trusted_proxy: [] },
-    'rateLimits: unknown key "trusted_proxy" (did you mean "trusted_proxies"?); known keys: enabled, trusted_proxies, max_memory_mib, categories, overrides',
+    'rateLimits: unknown key "trusted_proxy" (did you mean "trusted_proxies"?); known keys: enabled, trusted_proxies, max_memory_mib, bounds_memory_mib, categories, overrides',
   ],
   [
     'a key __proto__',

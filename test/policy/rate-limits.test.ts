@@ -29,7 +29,14 @@ const written: RateLimitsOptions = {
 }
 
 t.test('nothing given: every default', async (t) => {
-  const defaults = { enabled: true, trustedProxies: [], maxMemoryMib: 64, categories: new Map(), overrides: [] }
+  const defaults = {
+    enabled: true,
+    trustedProxies: [],
+    maxMemoryMib: 64,
+    boundsMemoryMib: 0,
+    categories: new Map(),
+    overrides: [],
+  }
   t.strictSame(parseRateLimits(undefined), defaults)
   t.strictSame(parseRateLimits({}), defaults)
   t.strictSame(parseRateLimits(Object.create(null)), defaults)
@@ -37,6 +44,7 @@ t.test('nothing given: every default', async (t) => {
     enabled: undefined,
     trustedProxies: undefined,
     maxMemoryMib: undefined,
+    boundsMemoryMib: undefined,
     categories: undefined,
     overrides: undefined,
   }
@@ -53,6 +61,7 @@ t.test('camelCase', async (t) => {
     enabled: true,
     trustedProxies: ['10.0.0.0/8', 'unix'],
     maxMemoryMib: 32,
+    boundsMemoryMib: 0,
     categories: new Map(Object.entries(written.categories!)),
   })
   t.strictSame(overrides, [

@@ -19,6 +19,7 @@ export type Verdict =
   | { readonly admitted: false; readonly limit: Limit; readonly retryDelayMs: number }
 
 export interface Remaining {
+  readonly bound: string
   readonly limit: Limit
   readonly units: number
   readonly fullInMs: number
@@ -88,7 +89,12 @@ export class EarnedBackModel {
     return this.#of(key, limits).map((e, i) => {
       const limit = limits[i]!
       const tooMany = least(1n, BigInt(limit.count) + 1n, (n) => n > limit.count || !admits(limit, e, t, n))
-      return { limit, units: Number(tooMany) - 1, fullInMs: e > t ? Number((e - t + nsPerMs - 1n) / nsPerMs) : 0 }
+      return {
+        bound: 'caller',
+        limit,
+        units: Number(tooMany) - 1,
+        fullInMs: e > t ? Number((e - t + nsPerMs - 1n) / nsPerMs) : 0,
+      }
     })
   }
 

@@ -23,7 +23,7 @@ t.test(
             clock.advance(BigInt(pauseMs) * 1_000_000n)
           }
           const [read] = limiter.remaining(caller, 'work')
-          const reading = { count, windowMs: windowSeconds * 1000, remaining: read!.units, fullInMs: read!.fullInMs }
+          const reading = { count, windowMs: windowSeconds * 1000, remaining: read!.units, fullInMs: read!.fullInMs! }
           if (unitsAt(reading, 0) !== read!.units) return false
           clock.advance(BigInt(elapsedMs) * 1_000_000n)
           const { units } = limiter.remaining(caller, 'work')[0]!

@@ -1,0 +1,60 @@
+import { asProblem } from './bound-set.ts'
+import type { Caller } from './caller/caller.ts'
+import type { MemoryLedger } from './ledger/memory-ledger.ts'
+import type { Meter } from './ledger/meter.ts'
+import type { Limit } from './limit/limit.ts'
+import { AllowanceOptionsError } from './policy/options-error.ts'
+import type { LimitTable, Policy } from './policy/policy.ts'
+
+/** The meters of one caller's limits, by category id. undefined where everything is admitted. */
+export type MeterTable = readonly (Meter | undefined)[]
+
+/** Callers that are kept apart under limits that are not in the table, where they are not those of one caller. */
+const DEFAULT_CALLERS = 10_000
+
+/** The meters of the limits of `rateLimits`, for every caller. */
+export class CallerMeters {
+  readonly #policy: Policy
+  readonly #tables = new Map<LimitTable, MeterTable>()
+
+  /** @throws AllowanceOptionsError when they do not fit into the memory that there is. */
+  constructor(policy: Policy, ledger: MemoryLedger) {
+    this.#policy = policy
+    const meters = new Map<readonly Limit[], Meter>()
+    const meterOf = (limits: readonly Limit[], category: string, callers: number) => {
+      if (limits.length === 0) return undefined
+      const isInTable = limits.every(({ kind = 'earned_back' }) => kind === 'earned_back')
+      try {
+        const made =
+          meters.get(limits) ?? ledger.meter(limits, isInTable ? undefined : { keys: callers, overflow: 'forget' })
+        meters.set(limits, made)
+        return made
+      } catch (error) {
+        throw new AllowanceOptionsError([asProblem(error, `rateLimits.categories.${category}`)])
+      }
+    }
+    const add = (table: LimitTable, callers: number) =>
+      this.#tables.set(
+        table,
+        table.map((limits, id) => meterOf(limits, policy.categories[id]!, callers)),
+      )
+    for (const table of policy.typeTables) add(table, DEFAULT_CALLERS)
+    // What an override does not replace is there already.
+    for (const table of policy.overrideTables) add(table, 1)
+  }
+
+  /** @param key The caller's key. */
+  of(caller: Caller, key: string): MeterTable {
+    return this.#tables.get(this.#policy.limitsFor(caller, key))!
+  }
+
+  /** Whether any caller has a limit in a category. */
+  hasLimits(category: number): boolean {
+    return [...this.#tables.values()].some((table) => table[category] !== undefined)
+  }
+
+  /** Whether every caller without an override has a limit in a category. */
+  limitEverybody(category: number): boolean {
+    return this.#policy.typeTables.every((table) => table[category]!.length > 0)
+  }
+}

@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Denial } from '../limiter.ts'
+import { exposedHeaders } from '../rejection/exposed-headers.ts'
+import { PROBLEM_MEDIA_TYPE, quotaExceeded } from '../rejection/problem.ts'
+import { type FieldStyle, rateLimitFields } from '../rejection/rate-limit-fields.ts'
+import { retryAfterSeconds } from '../rejection/retry-after.ts'
+import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
+import type { RequestAllowance } from '../request-allowance.ts'
+import { quotaPolicies } from './quota.ts'
+import type { RenderRejection } from './route-terms.ts'
+
+/** How plain routes answer. */
+export interface AnswerOptions {
+  readonly rejection: RejectionOptions
+  readonly fields: FieldStyle | 'none'
+  /** Whether every response says what is left, and not only refusals. */
+  readonly always: boolean
+  readonly renderRejection: RenderRejection | undefined
+}
+
+/** Says on a response that is no refusal what is left, where that was asked for. */
+export function tellWhatIsLeft(reply: FastifyReply, allowance: RequestAllowance, options: AnswerOptions): void {
+  if (options.always) setFields(reply, allowance, undefined, options)
+}
+
+/**
+ * Refuses a request to a plain route: 429 with `Retry-After` and what is left, as `application/problem+json` or in the app's own
+ * body. A body that nobody has read is thrown away first, or cut off after the answer.
+ * @throws what the app's renderer throws.
+ */
+export async function refuseRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  allowance: RequestAllowance,
+  denial: Denial,
+  options: AnswerOptions,
+): Promise<void> {
+  await leaveToFastify(request, reply, options.rejection)
+  if (reply.sent) return
+  reply.code(429)
+  if (denial.retryDelayMs !== null) reply.header('retry-after', retryAfterSeconds(denial.retryDelayMs))
+  const policies = setFields(reply, allowance, denial, options)
+  if (options.renderRejection === undefined) {
+    reply.type(PROBLEM_MEDIA_TYPE).send(JSON.stringify(quotaExceeded(policies)))
+  } else {
+    const body = await options.renderRejection(denial, request, reply)
+    if (!reply.sent) reply.send(body)
+  }
+}
+
+function setFields(
+  reply: FastifyReply,
+  allowance: RequestAllowance,
+  denial: Denial | undefined,
+  { fields }: AnswerOptions,
+) {
+  const policies = quotaPolicies(allowance.left(), denial)
+  if (fields !== 'none') reply.headers(rateLimitFields(policies, fields))
+  const exposed = exposedHeaders(reply.getHeaders() as Parameters<typeof exposedHeaders>[0])
+  if (exposed !== undefined) reply.header('access-control-expose-headers', exposed)
+  return policies
+}

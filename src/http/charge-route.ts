@@ -1,0 +1,77 @@
+import { ConnectError } from '@connectrpc/connect'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { Denial } from '../limiter.ts'
+import { isCutOff } from '../rejection/cut-off.ts'
+import { asHttpError } from '../rejection/http.ts'
+import { leave } from '../rejection/leave.ts'
+import { leaveToFastify } from '../rejection/send.ts'
+import type { RequestAllowance } from '../request-allowance.ts'
+import { ClientGoneError } from '../request-origin.ts'
+import { type AnswerOptions, refuseRequest, tellWhatIsLeft } from './answer.ts'
+import type { RouteTerms } from './route-terms.ts'
+
+/**
+ * Makes the hook that charges a request of a plain route, or one that no route takes, in whichever step, and then takes its
+ * holds. What the charge spent stays spent when a hold is refused.
+ */
+export function chargeRoute(
+  terms: RouteTerms,
+  allowanceFor: (request: FastifyRequest, reply: FastifyReply) => RequestAllowance,
+  options: AnswerOptions,
+): onRequestHookHandler {
+  const answer: AnswerOptions = { ...options, renderRejection: terms.renderRejection ?? options.renderRejection }
+  return function allowanceChargeRoute(request, reply, done) {
+    if (isCutOff(request.raw)) return leave(request, reply)
+    const allowance = allowanceFor(request, reply)
+    const fail = (error: unknown) => {
+      if (reply.sent) return
+      if (error instanceof ClientGoneError) return leave(request, reply)
+      const failed = error instanceof ConnectError ? asHttpError(error) : (error as Error)
+      const goOn = () => done(failed)
+      leaveToFastify(request, reply, answer.rejection).then(goOn, goOn)
+    }
+    const settle = (denial: Denial | undefined) => {
+      // Fastify's handlerTimeout may have answered.
+      if (reply.sent) return
+      if (denial === undefined) {
+        tellWhatIsLeft(reply, allowance, answer)
+        done()
+      } else {
+        refuseRequest(request, reply, allowance, denial, answer).catch(fail)
+      }
+    }
+    try {
+      const denial = charge(request, allowance, terms)
+      if (denial instanceof Promise) denial.then(settle).catch(fail)
+      else settle(denial)
+    } catch (error) {
+      fail(error)
+    }
+  }
+}
+
+function charge(
+  request: FastifyRequest,
+  allowance: RequestAllowance,
+  terms: RouteTerms,
+): Denial | undefined | Promise<Denial | undefined> {
+  const { boundsOf } = terms
+  if (boundsOf !== undefined) allowance.boundsOfRoute = () => boundsOf(request)
+  const charges = terms.chargesOf(request)
+  const denial = allowance.chargeFirst(charges, false)
+  return terms.holds.length === 0 ? denial : thenHold(denial, allowance, terms.holds)
+}
+
+async function thenHold(
+  charged: Denial | undefined | Promise<Denial | undefined>,
+  allowance: RequestAllowance,
+  holds: readonly string[],
+): Promise<Denial | undefined> {
+  const denial = await charged
+  if (denial !== undefined) return denial
+  for (const name of holds) {
+    const refused = allowance.keep(await allowance.tryHold(name))
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}

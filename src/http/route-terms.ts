@@ -1,0 +1,98 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BoundSet } from '../bound-set.ts'
+import type { Denial, Limiter } from '../limiter.ts'
+import type { Bound } from '../policy/bounds.ts'
+import {
+  type CheckedRouteAllowance,
+  overRouteAllowance,
+  parseRouteAllowance,
+  type RouteAllowance as RouteAllowanceOf,
+} from '../policy/route-allowance.ts'
+import type { FirstCharge } from '../request-allowance.ts'
+
+/** What a plain HTTP route costs, and what bounds it: `config.allowance` of a route, and the plugin's options `routes` and `notFound`. */
+export type RouteAllowance = RouteAllowanceOf<FastifyRequest, FastifyReply, Denial, BoundSet>
+
+/** The body of a refusal in a plain route. */
+export type RenderRejection = (denial: Denial, request: FastifyRequest, reply: FastifyReply) => unknown
+
+type Checked = CheckedRouteAllowance<FastifyRequest, FastifyReply, Denial, BoundSet>
+
+/** What a route costs, ready for use. */
+export interface RouteTerms {
+  readonly chargesOf: (request: FastifyRequest) => readonly FirstCharge[]
+  /** undefined: none but those of the limiter. */
+  readonly boundsOf: ((request: FastifyRequest) => readonly BoundSet[]) | undefined
+  /** The bounds that are known before any request; undefined where they depend on it. */
+  readonly fixedBounds: readonly BoundSet[] | undefined
+  /** The categories that are known before any request; undefined where they depend on it. */
+  readonly categories: readonly number[] | undefined
+  readonly holds: readonly string[]
+  readonly step: 'onRequest' | 'preHandler'
+  readonly renderRejection: RenderRejection | undefined
+}
+
+/** Makes the terms of routes of one limiter. */
+export class RouteTermsMaker {
+  readonly #limiter: Limiter
+  readonly #forAll: Checked
+
+  /** @param forAll The plugin's option `routes`. @throws AllowanceOptionsError when it is wrong. */
+  constructor(limiter: Limiter, forAll: unknown) {
+    this.#limiter = limiter
+    this.#isForAll = forAll !== undefined
+    this.#forAll = this.#parse(forAll ?? {}, 'options.routes')
+  }
+
+  readonly #isForAll: boolean
+
+  /**
+   * The terms of a route; undefined for one that is free.
+   * @param own The route's `config.allowance`.
+   * @param path What the user calls that, for errors.
+   * @throws AllowanceOptionsError when it is wrong.
+   */
+  of(own: unknown, path: string): RouteTerms | undefined {
+    if (own === undefined && !this.#isForAll) return undefined
+    return this.#terms(overRouteAllowance(this.#forAll, this.#parse(own ?? {}, path)), path)
+  }
+
+  /** The terms of requests that no route takes. */
+  ofNoRoute(own: unknown): RouteTerms | undefined {
+    const path = 'options.notFound'
+    return own === undefined ? undefined : this.#terms(this.#parse(own, path), path)
+  }
+
+  #parse(written: unknown, path: string): Checked {
+    const { policy, holdNames } = this.#limiter
+    const isBoundSet = (value: unknown) => value instanceof BoundSet
+    return parseRouteAllowance(written, { categories: policy.categories, holds: holdNames, isBoundSet }, path)
+  }
+
+  #terms({ free, charges, bounds, holds, step, renderRejection }: Checked, path: string): RouteTerms | undefined {
+    if (free) return undefined
+    const numbered = (list: readonly { category: string; cost: number }[]): FirstCharge[] =>
+      list.map(({ category, cost }) => ({ category: this.#limiter.categoryId(category), cost }))
+    const fixed = typeof charges === 'function' ? undefined : numbered(charges ?? [{ category: 'request', cost: 1 }])
+    const boundsOf = this.#boundsOf(bounds, path)
+    return Object.freeze({
+      chargesOf: fixed ? () => fixed : (request: FastifyRequest) => numbered((charges as ChargesOf)(request)),
+      boundsOf: Array.isArray(boundsOf) ? () => boundsOf : boundsOf,
+      fixedBounds: typeof boundsOf === 'function' ? undefined : (boundsOf ?? []),
+      categories: fixed?.map(({ category }) => category),
+      holds: holds ?? [],
+      step: step ?? 'onRequest',
+      renderRejection,
+    })
+  }
+
+  #boundsOf(bounds: Checked['bounds'], path: string) {
+    if (bounds === undefined) return undefined
+    if (bounds instanceof BoundSet) return [bounds]
+    if (typeof bounds !== 'function')
+      return [this.#limiter.count(bounds as readonly Bound<unknown>[], `${path}.bounds`)]
+    return (request: FastifyRequest) => [bounds(request) ?? []].flat() as readonly BoundSet[]
+  }
+}
+
+type ChargesOf = (request: FastifyRequest) => readonly { category: string; cost: number }[]

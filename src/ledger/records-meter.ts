@@ -1,0 +1,134 @@
+import type { Instant } from '../limit/instant.ts'
+import type { Kind } from '../limit/kind.ts'
+import { kindOf } from '../limit/kind.ts'
+import type { CountedLimit } from '../limit/limit.ts'
+import type { Fingerprint } from './fingerprint.ts'
+import type { Exceeded, Meter, Remaining } from './meter.ts'
+import { type Overflow, Records } from './records.ts'
+
+/** One limit of a list, and where its numbers stand among those of a key. */
+interface Part {
+  readonly limit: CountedLimit
+  readonly kind: Kind<CountedLimit>
+  readonly offset: number
+}
+
+/** The meter of limits of any kind, for a fixed number of keys. */
+export class RecordsMeter implements Meter {
+  readonly limits: readonly CountedLimit[]
+  readonly #parts: readonly Part[]
+  readonly #records: Records
+  readonly #now: () => Readonly<Instant>
+  /** Of the key just weighed. */
+  #record = 0
+
+  /** @param keys How many keys are kept apart. */
+  constructor(limits: readonly CountedLimit[], keys: number, overflow: Overflow, now: () => Readonly<Instant>) {
+    this.limits = limits
+    this.#now = now
+    let size = 0
+    this.#parts = limits.map((limit) => {
+      const part = { limit, kind: kindOf(limit), offset: size }
+      size += part.kind.size(limit)
+      return part
+    })
+    this.#records = new Records(keys, size, overflow, (record) => this.#fullInMs(record, this.#now()) === 0)
+  }
+
+  /** Bytes that the meter of such a list takes, all allocated when it is made. */
+  static bytes(limits: readonly CountedLimit[], keys: number): number {
+    return Records.bytes(
+      keys,
+      limits.reduce((size, limit) => size + kindOf(limit).size(limit), 0),
+    )
+  }
+
+  get bytes(): number {
+    return this.#records.bytes
+  }
+
+  /** How many times the spends of a key were forgotten before they ceased to count. */
+  get forgotten(): number {
+    return this.#records.forgotten
+  }
+
+  weigh(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
+    this.#record = this.#records.find(print, now)
+    for (const part of this.#parts) if (!this.#fits(part, units, now)) return false
+    return true
+  }
+
+  record(print: Fingerprint, units: number, now: Readonly<Instant>): void {
+    this.#write(this.#records.claim(print, now), units, now)
+  }
+
+  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[] {
+    const { state } = this.#records
+    const held = this.#records.held[this.#record]!
+    return this.#parts.flatMap((part) => {
+      if (this.#fits(part, units, now)) return []
+      const { limit, kind } = part
+      return { limit, retryDelayMs: kind.retryDelayMs(limit, state, this.#at(part, this.#record), now, units, held) }
+    })
+  }
+
+  hold(print: Fingerprint, units: number, now: Readonly<Instant>): number {
+    const record = this.#records.claim(print, now)
+    this.#records.hold(record, units)
+    return record
+  }
+
+  release(_print: Fingerprint, record: number, units: number, now: Readonly<Instant>): void {
+    this.#records.release(record, units, now)
+  }
+
+  commit(_print: Fingerprint, record: number, units: number, now: Readonly<Instant>): void {
+    // In this order: a record that holds nothing may be given away.
+    this.#write(record, units, now)
+    this.#records.release(record, units, now)
+  }
+
+  remaining(print: Fingerprint, now: Readonly<Instant>): Remaining[] {
+    const record = this.#records.find(print, now)
+    const { state } = this.#records
+    const held = this.#records.held[record]!
+    return this.#parts.map((part) => {
+      const { limit, kind } = part
+      const at = this.#at(part, record)
+      return {
+        limit,
+        units: kind.remainingUnits(limit, state, at, now, held),
+        fullInMs: kind.fullInMs(limit, state, at, now),
+      }
+    })
+  }
+
+  #fits(part: Part, units: number, now: Readonly<Instant>): boolean {
+    const { state, held } = this.#records
+    return part.kind.fits(part.limit, state, this.#at(part, this.#record), now, units, held[this.#record]!)
+  }
+
+  #write(record: number, units: number, now: Readonly<Instant>): void {
+    for (const part of this.#parts) {
+      part.kind.record(part.limit, this.#records.state, this.#at(part, record), now, units)
+    }
+    const fullInMs = this.#fullInMs(record, now)
+    // A millisecond for what the sum may lose.
+    this.#records.idleAt[record] = now.seconds + (now.nanos / 1e6 + fullInMs + 1) / 1000
+  }
+
+  /** Milliseconds until nothing that a record says counts; Infinity: it cannot be said. */
+  #fullInMs(record: number, now: Readonly<Instant>): number {
+    let longest = 0
+    for (const part of this.#parts) {
+      const { limit, kind } = part
+      const ms = kind.fullInMs(limit, this.#records.state, this.#at(part, record), now)
+      longest = Math.max(longest, ms ?? Number.POSITIVE_INFINITY)
+    }
+    return longest
+  }
+
+  #at({ offset }: Part, record: number): number {
+    return this.#records.at(record) + offset
+  }
+}

@@ -1,0 +1,136 @@
+import type { EarnedBackLimit, Price } from '../limit/earned-back.ts'
+import {
+  chargeInto,
+  debtNs,
+  emptyPrice,
+  fits,
+  msUntil,
+  priceInto,
+  remainingUnits,
+  retryDelayMs,
+} from '../limit/earned-back.ts'
+import type { Instant } from '../limit/instant.ts'
+import { MAX_LIMITS } from '../limit/ranges.ts'
+import type { Fingerprint } from './fingerprint.ts'
+import type { HeldUnits } from './held-units.ts'
+import type { Exceeded, Meter, Remaining } from './meter.ts'
+import type { Table } from './table.ts'
+
+/** The meter of limits that are earned back, in the table of fixed size. An admitted spend allocates nothing. */
+export class TableMeter implements Meter {
+  readonly limits: readonly EarnedBackLimit[]
+  readonly #tableOf: () => Table
+  #known: Table | undefined
+  readonly #salt: Fingerprint
+  readonly #held: HeldUnits
+  readonly #prices = Array.from({ length: MAX_LIMITS }, emptyPrice)
+  readonly #pricesBesideHeld = Array.from({ length: MAX_LIMITS }, emptyPrice)
+  readonly #debts = new Float64Array(MAX_LIMITS)
+  readonly #instant: Instant = { seconds: 0, nanos: 0 }
+  #slot = -1
+  #heldUnits = 0
+
+  /**
+   * @param tableOf The table, which is there when it is first needed.
+   * @param salt Keeps the same key's records under other meters of the table apart.
+   */
+  constructor(limits: readonly EarnedBackLimit[], tableOf: () => Table, salt: Fingerprint, held: HeldUnits) {
+    this.limits = limits
+    this.#tableOf = tableOf
+    this.#salt = salt
+    this.#held = held
+  }
+
+  get #table(): Table {
+    this.#known ??= this.#tableOf()
+    return this.#known
+  }
+
+  weigh(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
+    const slot = this.#table.find(print, this.#salt)
+    this.#slot = slot
+    this.#heldUnits = this.#held.of(print, this.#salt)
+    let admitted = true
+    for (let i = 0; i < this.limits.length; i++) {
+      const limit = this.limits[i]!
+      priceInto(limit, units, this.#prices[i]!)
+      this.#debts[i] = slot === -1 ? 0 : debtNs(this.#earnedBack(slot, i), now)
+      if (!this.#fits(i, units)) admitted = false
+    }
+    return admitted
+  }
+
+  record(print: Fingerprint, _units: number, now: Readonly<Instant>): void {
+    const slot = this.#ownSlot(print, now)
+    for (let i = 0; i < this.limits.length; i++) {
+      chargeInto(this.limits[i]!, this.#prices[i]!, this.#debts[i]!, now, this.#instant)
+      this.#table.write(slot, i, this.#instant)
+    }
+  }
+
+  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[] {
+    return this.limits.flatMap((limit, i) => {
+      if (this.#fits(i, units)) return []
+      const earnedBack = this.#earnedBack(this.#slot, i)
+      if (this.#heldUnits === 0) return { limit, retryDelayMs: retryDelayMs(limit, this.#prices[i]!, earnedBack, now) }
+      // What is held is not earned back, however long one waits.
+      if (this.#heldUnits + units > limit.count) return { limit, retryDelayMs: null }
+      return { limit, retryDelayMs: retryDelayMs(limit, this.#priceBesideHeld(i, units), earnedBack, now) }
+    })
+  }
+
+  hold(print: Fingerprint, units: number): number {
+    this.#held.add(print, this.#salt, units)
+    return 0
+  }
+
+  release(print: Fingerprint, _place: number, units: number): void {
+    this.#held.add(print, this.#salt, -units)
+  }
+
+  commit(print: Fingerprint, place: number, units: number, now: Readonly<Instant>): void {
+    this.release(print, place, units)
+    this.weigh(print, units, now)
+    this.record(print, units, now)
+  }
+
+  remaining(print: Fingerprint, now: Readonly<Instant>): Remaining[] {
+    const slot = this.#table.find(print, this.#salt)
+    const held = this.#held.of(print, this.#salt)
+    return this.limits.map((limit, i) => {
+      const earnedBack = this.#earnedBack(slot, i)
+      const units = Math.max(0, remainingUnits(limit, debtNs(earnedBack, now)) - held)
+      return { limit, units, fullInMs: msUntil(earnedBack, now) }
+    })
+  }
+
+  /** Whether the units just weighed fit under limit number `i`. */
+  #fits(i: number, units: number): boolean {
+    const limit = this.limits[i]!
+    const debt = this.#debts[i]!
+    if (this.#heldUnits === 0) return fits(limit, this.#prices[i]!, debt)
+    return this.#heldUnits + units <= limit.count && fits(limit, this.#priceBesideHeld(i, units), debt)
+  }
+
+  #priceBesideHeld(i: number, units: number): Price {
+    const price = this.#pricesBesideHeld[i]!
+    priceInto(this.limits[i]!, units + this.#heldUnits, price)
+    return price
+  }
+
+  /** The slot just found, unless another meter has taken it since. */
+  #ownSlot(print: Fingerprint, now: Readonly<Instant>): number {
+    if (this.#slot !== -1 && this.#table.isAt(this.#slot, print, this.#salt)) return this.#slot
+    return this.#table.claim(print, this.#salt, now)
+  }
+
+  #earnedBack(slot: number, limit: number): Readonly<Instant> {
+    if (slot === -1) {
+      this.#instant.seconds = 0
+      this.#instant.nanos = 0
+    } else {
+      this.#table.readInto(slot, limit, this.#instant)
+    }
+    return this.#instant
+  }
+}

@@ -1,0 +1,46 @@
+/** At most `count` units for every window, in one of three ways. */
+export interface TimedLimit {
+  /**
+   * - `earned_back` (the default): units come back continuously, `count` of them in a window, with a burst of up to `count`.
+   * - `sliding_window`: an estimate from two counters, this window's and the previous one's. Exact where the traffic was
+   *   even in the previous window; never above twice the count in any window.
+   * - `sliding_log`: exact, never more than `count` in any window; takes memory in proportion to `count`.
+   */
+  readonly kind?: 'earned_back' | 'sliding_window' | 'sliding_log' | undefined
+  /** Units admitted. A whole number from 1 to 1,000,000,000. No default. */
+  readonly count: number
+  /** Length of the window in seconds. A whole number from 1 to 8,640,000 (100 days). No default. */
+  readonly windowSeconds: number
+}
+
+/** At most `count` units while the application's epoch number stays the same. */
+export interface EpochLimit {
+  readonly kind: 'epoch'
+  /** Units admitted in an epoch. A whole number from 1 to 1,000,000,000. No default. */
+  readonly count: number
+  /**
+   * The number of the epoch now, asked at every spend: a whole number from 0 to 2⁵³ − 1; anything else makes the spend
+   * throw a RangeError. A number that goes back is treated as standing still.
+   */
+  readonly epoch: () => number
+  /** Milliseconds until the next epoch, or null where that cannot be said. Default: it cannot. */
+  readonly nextEpochInMs?: (() => number | null) | undefined
+}
+
+/** Admits nothing, ever: a different answer from "not yet". */
+export interface BlockedLimit {
+  readonly kind: 'blocked'
+}
+
+export type Limit = TimedLimit | EpochLimit | BlockedLimit
+
+/** At most `count` kept open at a time. */
+export interface HoldLimit {
+  readonly kind: 'hold'
+  readonly count: number
+  /** What a refusal says: when one of them ends, nobody knows. */
+  readonly retryDelaySeconds: number
+}
+
+/** Whatever a meter can count by. */
+export type CountedLimit = Limit | HoldLimit

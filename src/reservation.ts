@@ -1,0 +1,38 @@
+import type { HeldSpend, MemoryLedger } from './ledger/memory-ledger.ts'
+
+/** Something that counts against its bounds until it is released: what a request or a stream keeps open. */
+export interface Hold {
+  /** Gives it back. Calls after the first do nothing. */
+  release(): void
+}
+
+/** Units that are reserved: until they are committed or released they count in full, and are not earned back. */
+export class Reservation implements Hold {
+  readonly #ledger: MemoryLedger
+  readonly #held: HeldSpend
+  #isOpen = true
+
+  /** @internal */
+  constructor(ledger: MemoryLedger, held: HeldSpend) {
+    this.#ledger = ledger
+    this.#held = held
+  }
+
+  /**
+   * Spends what is reserved, now: it is earned back from now on.
+   * @returns whether it was; false: it is released or committed already, as by the end of the response that it was made for.
+   */
+  commit(): boolean {
+    if (!this.#isOpen) return false
+    this.#isOpen = false
+    this.#ledger.commit(this.#held)
+    return true
+  }
+
+  /** Gives back what is reserved, as if it had never been. Once it is committed or released, this does nothing. */
+  release(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#ledger.release(this.#held)
+  }
+}
