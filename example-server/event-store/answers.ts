@@ -24,8 +24,9 @@ const MESSAGES: Record<number, string> = {
  * @param methodsOf The methods that a path takes.
  */
 export function addAnswers(app: FastifyInstance, methodsOf: (path: string) => readonly string[]): void {
-  app.addHook('onRequest', async (request, reply) => {
-    return request.is404 ? answerUnrouted(request, reply, methodsOf) : undefined
+  // The step after the one in which the plugin charges them, as its hooks come first.
+  app.addHook('preParsing', async (request, reply, payload) => {
+    return request.is404 ? answerUnrouted(request, reply, methodsOf) : payload
   })
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, methodsOf))
   app.setErrorHandler((error: FastifyError, request, reply) => {

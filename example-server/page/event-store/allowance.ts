@@ -9,7 +9,7 @@ export function showAllowance({ headers, status }: Response): void {
   if (remaining === undefined || quota === undefined) setText(byId('numbers', HTMLElement), 'not limited')
   else {
     setText(byId('numbers', HTMLElement), `${remaining.toLocaleString('en')} of ${quota.toLocaleString('en')} units`)
-    const meter = byId('left', HTMLMeterElement)
+    const meter = byId('level', HTMLMeterElement)
     meter.max = quota
     meter.value = remaining
   }

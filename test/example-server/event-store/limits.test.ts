@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { parseList } from 'structured-headers'
 import t from 'tap'
 import { WRITE_UNITS } from '../../../example-server/event-store/limits.ts'
-import { type Answer, candidate, SECOND, start, type TestServer, TOKEN, until, write } from './harness.ts'
+import { type Answer, candidate, SECOND, start, type TestServer, until, write } from './harness.ts'
 
 /** The items of a structured field: the name and the parameters. */
 function items(
@@ -142,7 +142,6 @@ t.test('a remaining value of 4 means that a read would still pass while a write 
   t.equal(remaining(await server.call('/api/v1/read-events', { body: { subject: '/' } })), 4)
   const refused = await write(server, '/b')
   t.equal(refused.status, 429)
-  t.equal(remaining(refused), 4)
   t.equal(refused.headers['retry-after'], '1')
   t.equal(server.store.eventCount(), 1)
   t.equal((await server.call('/api/v1/read-events', { body: { subject: '/' } })).status, 200)
@@ -219,69 +218,10 @@ t.test('a refusal comes before the token is looked at and the body read', async 
   t.match(refused.headers['content-type'], /^application\/problem\+json/)
 })
 
-/** Sends requests, each from another address, until one is refused or `count` are admitted; returns how many were. */
-async function flood({ app }: TestServer, count: number, token: string): Promise<number> {
-  const headers = { authorization: `Bearer ${token}` }
-  for (let i = 0; i < count; i++) {
-    const remoteAddress = `10.0.${i >> 8}.${i & 255}`
-    const { statusCode } = await app.inject({ url: '/.well-known/api-catalog', headers, remoteAddress })
-    if (statusCode !== 200) return i
-  }
-  return count
-}
-
-t.test('the global limit exists twice: a flood without a valid token holds back nobody with one', async (t) => {
-  const server = await start(t, { cpus: 1 })
-  const { app, call } = server
-  const ask = async (url: string, token?: string, method: 'GET' | 'POST' = 'GET') =>
-    (
-      await app.inject({
-        url,
-        method,
-        remoteAddress: '192.0.2.1',
-        ...(token && { headers: { authorization: `Bearer ${token}` } }),
-      })
-    ).statusCode
-  t.equal(await flood(server, 10_001, 'not-the-token'), 10_000)
-  t.equal(await ask('/.well-known/api-catalog'), 429, 'a route that needs no token')
-  t.equal(await ask('/nothing'), 429, 'no route')
-  t.equal(await ask('//'), 429, 'an unclean path')
-  t.equal(await ask('/api/v1/ping', undefined, 'POST'), 429, 'a method that ping does not take')
-  t.equal(await ask('/api/v1/read-event-types', 'another-bad-one', 'POST'), 429)
-  t.equal(await ask('/.well-known/api-catalog', TOKEN), 200)
-  t.equal(await ask('/api/v1/read-event-types', TOKEN, 'POST'), 200)
-  for (const probe of ['/api/v1/ping', '/api/v1/health', '/api/v2/ping', '/api/v2/health']) {
-    t.equal(await ask(probe), 200, probe)
-    t.equal(await ask(probe, TOKEN), 200, probe)
-  }
-  server.clock.advance(SECOND / 10_000n)
-  t.equal((await call('/nothing', { token: null })).status, 404, 'a ten-thousandth of a second later')
-})
-
-t.test('clients with a valid token share a global limit too, from which only ping and health are exempt', async (t) => {
-  const server = await start(t, { cpus: 1 })
-  t.equal(await flood(server, 10_001, TOKEN), 10_000)
-  const refused = await server.call('/api/v1/read-event-types')
-  t.equal(refused.status, 429)
-  t.equal(refused.headers['retry-after'], '1')
-  t.equal((await server.call('/nothing', { token: null })).status, 404)
-  t.equal((await server.call('/api/v2/health')).status, 200)
-})
-
 t.test('ping and health still count against the limit per client', async (t) => {
   const { call } = await start(t, { requestsPerSecond: 5 })
   for (const path of ['/api/v1/ping', '/api/v1/health', '/api/v2/ping', '/api/v2/health', '/api/v1/ping']) {
     t.equal((await call(path)).status, 200)
   }
   t.equal((await call('/api/v2/health')).status, 429)
-})
-
-t.test('0 switches the limit per client off, and the global ones remain', async (t) => {
-  const server = await start(t, { cpus: 1, requestsPerSecond: 0 })
-  const { app } = server
-  const ask = async (url: string) =>
-    (await app.inject({ url, headers: { authorization: `Bearer ${TOKEN}` } })).statusCode
-  for (let i = 0; i < 10_000; i++) if ((await ask('/api/v1/diagnostics')) !== 200) t.fail(`refused at ${i}`)
-  t.equal(await ask('/api/v1/diagnostics'), 429)
-  t.equal(await ask('/api/v1/ping'), 200)
 })

@@ -23,7 +23,7 @@ t.test('npm run event-store serves what its banner says, the page too, and ends 
     GOMAXPROCS: '3',
   })
   t.teardown(() => child.kill('SIGKILL'))
-  while (!/observe-events\n\n$/.test(output())) await once(child.stdout, 'data')
+  while (!/observe-events\n\n/.test(output())) await once(child.stdout, 'data')
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output())![0]
   t.match(output(), /CPUs {5}3, says the GOMAXPROCS/)
   t.match(output(), /Client {3}50 units per second and 256 open streams/)
@@ -32,8 +32,8 @@ t.test('npm run event-store serves what its banner says, the page too, and ends 
   t.match(page.headers.get('ratelimit'), /r=49/)
   const html = await page.text()
   for (const [, path] of html.matchAll(/(?:src|href)="(\/[^"]+)"/g)) {
-    const answer = await fetch(url + path)
-    t.equal(answer.status, 200, path)
+    const answer = await fetch(url + path!)
+    t.equal(answer.status, 200, path!)
     t.equal(answer.headers.get('cache-control'), 'no-cache', 'browsers ask for each file again')
     await answer.arrayBuffer()
     const again = await fetch(url + path, { headers: { 'if-none-match': answer.headers.get('etag')! } })
@@ -42,7 +42,7 @@ t.test('npm run event-store serves what its banner says, the page too, and ends 
   for (const [, json, path] of output().matchAll(/--json '(.*)' http:\/\/[^/]+(\/\S+)/g)) {
     const headers = { authorization: 'Bearer demo-api-token', 'content-type': 'application/json' }
     const answer = await fetch(url + path, { method: 'POST', headers, body: json! })
-    t.equal(answer.status, 200, path)
+    t.equal(answer.status, 200, path!)
     await answer.body!.cancel()
   }
   process.kill(child.pid!, 'SIGTERM')
