@@ -17,6 +17,11 @@ export class Observers {
     this.#clock = clock
   }
 
+  /** How many wait now. */
+  get size(): number {
+    return this.#waiting.size
+  }
+
   /** Wakes those who wait for one of these subjects. */
   notify(subjects: Iterable<string>): void {
     const written = new Set(subjects)

@@ -44,6 +44,7 @@ export interface EventStoreServer {
   app: FastifyInstance
   store: EventStore
   limiter: Limiter
+  observers: Observers
   /** Ends the streams, lets other requests finish, and closes the listener and the database. */
   close(): Promise<void>
 }
@@ -118,6 +119,7 @@ export async function createEventStoreServer(options: EventStoreOptions): Promis
     app,
     store: services.store,
     limiter: app.allowance.limiter,
+    observers: services.observers,
     async close() {
       await app.close()
       services.store.close()

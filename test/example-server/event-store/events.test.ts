@@ -179,7 +179,9 @@ t.test('observing: what there is, then what is written, until the client leaves'
   t.match(await reader.next(), { payload: { id: '3', subject: '/a/c' } })
   server.clock.advance(10n * SECOND)
   t.match(await reader.next(), { type: 'heartbeat' })
+  t.equal(server.observers.size, 1)
   response.destroy()
+  await until(() => server.observers.size === 0)
   await until(async () => JSON.parse((await server.call('/api/v1/diagnostics')).body).openStreams === 0)
 })
 

@@ -14,7 +14,8 @@ async function flood({ app }: TestServer, count: number, token: string): Promise
 }
 
 t.test('the global limit exists twice: a flood without a valid token holds back nobody with one', async (t) => {
-  const server = await start(t, { cpus: 1 })
+  const files = [{ path: '/main-1.js', type: 'text/javascript', body: '' }]
+  const server = await start(t, { cpus: 1, page: { html: '', files }, developmentMode: true })
   const { app, call } = server
   const ask = async (url: string, token?: string, method: 'GET' | 'POST' = 'GET') =>
     (
@@ -29,6 +30,10 @@ t.test('the global limit exists twice: a flood without a valid token holds back 
   t.equal(await ask('/.well-known/api-catalog'), 429, 'a route that needs no token')
   t.equal(await ask('/nothing'), 429, 'no route')
   t.equal(await ask('//'), 429, 'an unclean path')
+  for (const path of ['/', '/main-1.js'])
+    t.equal(await ask(path), 429, `${path}, which browsers ask for without the token`)
+  t.equal(await ask('/debug/profiles/heap'), 429, 'a profile')
+  t.equal(await ask('/api/v2/openapi.json'), 429, 'a definition')
   t.equal(await ask('/api/v1/ping', undefined, 'POST'), 429, 'a method that ping does not take')
   t.equal(await ask('/api/v1/read-event-types', 'another-bad-one', 'POST'), 429)
   t.equal(await ask('/.well-known/api-catalog', TOKEN), 200)

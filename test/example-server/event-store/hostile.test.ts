@@ -212,16 +212,16 @@ t.test(
     for (const socket of slow) socket.write(head)
     t.equal((await write(server, '/a')).status, 200)
     for (const socket of slow) socket.destroy()
-    const upload = `POST /api/v1/restore HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-length: 3000000\r\n\r\n`
-    const answer = await sendBytes(
-      server.port,
-      Buffer.concat([
-        Buffer.from(upload),
-        Buffer.alloc(3_000_000, 'x'),
-        Buffer.from('GET /api/v1/ping HTTP/1.1\r\nhost: x\r\n\r\n'),
-      ]),
-    )
-    t.same(answer.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 409', 'HTTP/1.1 200'])
+    for (const [route, status] of [
+      ['restore', 409],
+      ['import-events', 400],
+    ] as const) {
+      const head = `POST /api/v1/${route} HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-length: 3000000\r\n\r\n`
+      const ping = 'GET /api/v1/ping HTTP/1.1\r\nhost: x\r\n\r\n'
+      const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(3_000_000, 'x\n'), Buffer.from(ping)])
+      const answers = (await sendBytes(server.port, bytes)).match(/HTTP\/1\.1 \d+/g)
+      t.same(answers, [`HTTP/1.1 ${status}`, 'HTTP/1.1 200'], route)
+    }
   },
 )
 

@@ -55,7 +55,7 @@ t.test('every IPv6 address of one /64 is a client of its own', async (t) => {
 })
 
 t.test('a write counts as several requests, all else as one, in both APIs', async (t) => {
-  const server = await start(t)
+  const server = await start(t, { page: { html: '<p>', files: [] }, developmentMode: true })
   const event = { events: [candidate()] }
   for (const api of ['/api/v1', '/api/v2']) {
     const write = await costOf(server, `${api}/write-events`, { body: event })
@@ -84,6 +84,14 @@ t.test('a write counts as several requests, all else as one, in both APIs', asyn
       t.same([cost, answer.status], [1, route === 'restore' ? 409 : 200], `${api} ${route} ${answer.body}`)
     }
   }
+  const page = await costOf(server, '/', { token: null })
+  t.same([page.cost, page.answer.status], [1, 200])
+  const held = await costOf(server, '/', {
+    token: null,
+    headers: { 'if-none-match': String(page.answer.headers.etag) },
+  })
+  t.same([held.cost, held.answer.status], [1, 304], 'a file that the browser holds')
+  t.equal((await costOf(server, '/debug/profiles/heap')).cost, 1)
   t.equal((await costOf(server, '/.well-known/api-catalog')).cost, 1)
   t.equal((await costOf(server, '/.well-known/openapi')).cost, 1)
   t.equal((await costOf(server, '/api/v1/ping', { method: 'HEAD' })).cost, 1, 'an automatic HEAD route, charged once')
