@@ -1,38 +1,10 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { openDatabase } from '../database.ts'
-import { bounds } from './bounds.ts'
-import { chain, checkStored, type EventCandidate, hashOf, NO_HASH, type StoredEvent } from './events.ts'
+import { chain, type EventCandidate, hashOf, NO_HASH, type StoredEvent } from './events.ts'
+import { after, type EventPage, type EventRow, type Range, readPage } from './paging.ts'
 import { Refused } from './refused.ts'
 import { type CheckData, compileSchema } from './schemas.ts'
-
-const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
-  PRAGMA busy_timeout = 5000;
-  CREATE TABLE IF NOT EXISTS events (
-    id INTEGER PRIMARY KEY, subject TEXT NOT NULL, type TEXT NOT NULL, event TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS events_by_subject ON events (subject, id);
-  CREATE INDEX IF NOT EXISTS events_by_type ON events (type, id);
-  CREATE TABLE IF NOT EXISTS schemas (type TEXT PRIMARY KEY, schema TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TEMP TABLE IF NOT EXISTS staged (position INTEGER PRIMARY KEY, kind TEXT NOT NULL, line TEXT NOT NULL) STRICT;
-`
-
-/** An event as a row of the database. */
-export interface EventRow {
-  id: number
-  /** In JSON. */
-  event: string
-}
-
-/** Which events a stream is about, by id, both ends included. */
-export interface Range {
-  subject: string
-  /** Those of subjects below it, too. */
-  recursive: boolean
-  from: number
-  to: number
-}
+import { prepare, TABLES } from './statements.ts'
 
 /** What must hold, at the moment of the write, for events to be written. */
 export type Precondition =
@@ -60,7 +32,7 @@ export class EventStore {
    * @throws {StartProblem} when the file cannot be opened as a database.
    */
   constructor(path = ':memory:') {
-    const { db, sql } = openDatabase(path, SCHEMA, prepare)
+    const { db, sql } = openDatabase(path, TABLES, prepare)
     this.#db = db
     this.#sql = sql
   }
@@ -88,24 +60,8 @@ export class EventStore {
    * Some events of a range, the next ones in its order, and where to go on; `next` is undefined at the end. There may be
    * no events, and more to look at.
    */
-  page(range: Range, descending = false): { rows: EventRow[]; next: Range | undefined } {
-    const { from, to, subject, recursive } = range
-    if (from > to) return { rows: [], next: undefined }
-    // Of one subject, the index names the events. Of many, every event of a window is looked at.
-    const [low, high] = !recursive
-      ? [from, to]
-      : descending
-        ? [Math.max(from, to - bounds.windowEvents + 1), to]
-        : [from, Math.min(to, from + bounds.windowEvents - 1)]
-    const statements = descending ? this.#sql.down : this.#sql.up
-    const found = recursive
-      ? statements.recursive.iterate(low, high, subject, subject === '/' ? '/' : `${subject}/`, after(subject))
-      : statements.exact.iterate(subject, low, high)
-    const { rows, cut } = takePage(found as Iterable<EventRow>)
-    const last = rows.at(-1)?.id
-    if (cut) return { rows, next: descending ? { ...range, to: last! - 1 } : { ...range, from: last! + 1 } }
-    if (low === from && high === to) return { rows, next: undefined }
-    return { rows, next: descending ? { ...range, to: low - 1 } : { ...range, from: high + 1 } }
+  page(range: Range, descending = false): EventPage {
+    return readPage(this.#sql, range, descending)
   }
 
   /**
@@ -122,16 +78,7 @@ export class EventStore {
 
   /** @throws {Refused} 409 when the type has a schema, or an event that is not what this one wants. */
   registerSchema(type: string, schema: unknown): void {
-    const fits = compileSchema(schema)
-    this.#transaction(() => {
-      if (this.#sql.schema.get(type) !== undefined) throw new Refused(409, 'the event type has a schema already')
-      for (const { event } of this.#sql.eventsOfType.iterate(type) as Iterable<EventRow>) {
-        if (!fits((JSON.parse(event) as StoredEvent).data)) {
-          throw new Refused(409, 'an event of this type is not what the schema wants')
-        }
-      }
-      this.#sql.addSchema.run(type, JSON.stringify(schema))
-    })
+    this.#transaction(() => this.#addSchema(type, schema))
   }
 
   /** A schema in JSON. */
@@ -191,7 +138,8 @@ export class EventStore {
 
   /**
    * Makes the staged lines the content of this store, as they are.
-   * @throws {Refused} 409 when it is not empty, 400 when the lines are no unbroken chain of events from the first one.
+   * @throws {Refused} 409 when it is not empty, or an event is not what its schema wants; 400 when the lines are no unbroken
+   * chain of events from the first one.
    */
   restoreStaged(): { events: number; schemas: number } {
     return this.#transaction(() => {
@@ -254,13 +202,21 @@ export class EventStore {
     let schemas = 0
     for (const { line } of this.#sql.staged.iterate('schema') as Iterable<{ line: string }>) {
       const { eventType, schema } = JSON.parse(line) as { eventType: string; schema: unknown }
-      if (this.#sql.schema.get(eventType) !== undefined) {
-        throw new Refused(400, `schema ${schemas}: the event type has a schema already`)
-      }
-      this.#sql.addSchema.run(eventType, JSON.stringify(schema))
+      this.#addSchema(eventType, schema)
       schemas++
     }
     return schemas
+  }
+
+  #addSchema(type: string, schema: unknown): void {
+    const fits = compileSchema(schema)
+    if (this.#sql.schema.get(type) !== undefined) throw new Refused(409, 'the event type has a schema already')
+    for (const { event } of this.#sql.eventsOfType.iterate(type) as Iterable<EventRow>) {
+      if (!fits((JSON.parse(event) as StoredEvent).data)) {
+        throw new Refused(409, 'an event of this type is not what the schema wants')
+      }
+    }
+    this.#sql.addSchema.run(type, JSON.stringify(schema))
   }
 
   #require(precondition: Precondition, i: number): void {
@@ -287,65 +243,3 @@ export class EventStore {
 }
 
 export const NOT_EMPTY = 'a backup can only be restored into a store that is empty'
-
-/** What is wrong with a row; undefined: nothing. */
-export function rowProblem({ id, event }: EventRow): string | undefined {
-  try {
-    const stored = checkStored(JSON.parse(event), 'event')
-    return stored.id === String(id) ? undefined : 'it has the id of another'
-  } catch (error) {
-    return (error as Error).message
-  }
-}
-
-/** The first text behind everything that starts with a subject and a slash: "0" comes after "/". */
-function after(subject: string): string {
-  return subject === '/' ? '0' : `${subject}0`
-}
-
-function takePage(found: Iterable<EventRow>): { rows: EventRow[]; cut: boolean } {
-  const rows: EventRow[] = []
-  let bytes = 0
-  for (const row of found) {
-    rows.push(row)
-    bytes += row.event.length
-    if (bytes >= bounds.pageBytes || rows.length === bounds.windowEvents) return { rows, cut: true }
-  }
-  return { rows, cut: false }
-}
-
-function prepare(db: DatabaseSync) {
-  const pages = (order: 'ASC' | 'DESC'): { exact: StatementSync; recursive: StatementSync } => ({
-    exact: db.prepare(
-      `SELECT id, event FROM events WHERE subject = ? AND id BETWEEN ? AND ? ORDER BY id ${order} LIMIT ${bounds.windowEvents}`,
-    ),
-    recursive: db.prepare(
-      // The plus signs keep SQLite from taking the index of subjects, and sorting.
-      `SELECT id, event FROM events WHERE id BETWEEN ? AND ? AND (+subject = ? OR +subject >= ? AND +subject < ?)
-       ORDER BY id ${order}`,
-    ),
-  })
-  return {
-    up: pages('ASC'),
-    down: pages('DESC'),
-    newestId: db.prepare('SELECT max(id) AS id FROM events'),
-    event: db.prepare('SELECT id, event FROM events WHERE id = ?'),
-    newestOf: db.prepare('SELECT max(id) AS id FROM events WHERE subject = ?'),
-    newestOfType: db.prepare('SELECT max(id) AS id FROM events WHERE subject = ? AND +type = ?'),
-    add: db.prepare('INSERT INTO events (id, subject, type, event) VALUES (?, ?, ?, ?)'),
-    eventsOfType: db.prepare('SELECT id, event FROM events WHERE type = ? ORDER BY id'),
-    hasType: db.prepare('SELECT 1 FROM events WHERE type = ? LIMIT 1'),
-    schema: db.prepare('SELECT schema FROM schemas WHERE type = ?'),
-    addSchema: db.prepare('INSERT INTO schemas (type, schema) VALUES (?, ?)'),
-    schemaCount: db.prepare('SELECT count(*) AS n FROM schemas'),
-    nextSchema: db.prepare('SELECT type, schema FROM schemas WHERE type > ? ORDER BY type LIMIT 1'),
-    nextSubject: db.prepare(
-      'SELECT min(subject) AS subject FROM events WHERE subject > ? AND subject >= ? AND subject < ?',
-    ),
-    nextType: db.prepare(`
-      SELECT min(type) AS type FROM (
-        SELECT min(type) AS type FROM events WHERE type > ? UNION ALL SELECT min(type) FROM schemas WHERE type > ?)`),
-    stage: db.prepare('INSERT INTO staged (kind, line) VALUES (?, ?)'),
-    staged: db.prepare('SELECT line FROM staged WHERE kind = ? ORDER BY position'),
-  }
-}

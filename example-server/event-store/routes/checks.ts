@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { ApiRoute, Services } from '../api.ts'
 import { check, idText } from '../check.ts'
-import { hashOf, hashText, NO_HASH, type StoredEvent } from '../events.ts'
+import { checkStored, hashOf, hashText, NO_HASH, type StoredEvent } from '../events.ts'
 import { line } from '../ndjson.ts'
-import { rowProblem } from '../store.ts'
+import type { EventRow } from '../paging.ts'
 import { everything, pagesOf } from './pages.ts'
 
 const auditBody = z.strictObject({ latestEventId: idText, latestEventHash: hashText }).optional()
@@ -72,4 +72,14 @@ export function checkRoutes({ store, streams }: Services): ApiRoute[] {
       },
     },
   ]
+}
+
+/** What is wrong with a row; undefined: nothing. */
+function rowProblem({ id, event }: EventRow): string | undefined {
+  try {
+    const stored = checkStored(JSON.parse(event), 'event')
+    return stored.id === String(id) ? undefined : 'it has the id of another'
+  } catch (error) {
+    return (error as Error).message
+  }
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { EventRow, EventStore, Range } from '../store.ts'
+import type { EventRow, Range } from '../paging.ts'
+import type { EventStore } from '../store.ts'
 
 /** The pages of a range, one after the other; others get their turn in between. Ends early when `signal` is aborted. */
 export async function* pagesOf(

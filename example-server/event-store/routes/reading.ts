@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ApiRoute, Services } from '../api.ts'
 import { check, idText, subjectText, typeText } from '../check.ts'
 import { jsonLine, line } from '../ndjson.ts'
-import type { EventRow, Range } from '../store.ts'
+import type { EventRow, Range } from '../paging.ts'
 import { pagesOf } from './pages.ts'
 
 const bound = z.strictObject({ id: idText, type: z.enum(['inclusive', 'exclusive']) })
