@@ -114,9 +114,17 @@ export function start(
 }
 
 const running = new Set<() => void>()
-process.once('exit', () => {
+const killAll = () => {
   for (const kill of running) kill()
-})
+}
+process.once('exit', killAll)
+// In groups of their own they do not get the terminal's.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    killAll()
+    process.kill(process.pid, signal)
+  })
+}
 
 /** Starts a program in a process group of its own, so that `kill` reaches what it starts in turn. */
 function launch(command: readonly string[], { cwd, env, plain }: ProgramOptions, stdin: 'ignore' | 'pipe') {
