@@ -1,63 +1,42 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
+import { outcome, run, start } from '../../support/program.ts'
 import { inRow, postTo } from './harness.ts'
 
-const run = promisify(execFile)
-const MAIN = 'example-server/relay/main.ts'
+const MAIN = [process.execPath, 'example-server/relay/main.ts']
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/RATE_LIMIT|^(PORT|HOST)$/.test(name)))
+
+/** The end of the banner, wherever it stands: the log goes to standard output too. */
+const TRY_IT = /^Try it\n\n(?: {2}.*\n)+\n/m
 
 /** Starts the program and waits for its banner. */
 async function startMain(
   t: { teardown(run: () => unknown): unknown },
   args: string[] = [],
   env: Record<string, string> = {},
-  command = [process.execPath, MAIN],
+  command = MAIN,
 ) {
-  const child = spawn(command[0]!, [...command.slice(1), ...args], {
-    env: { ...ENV, PORT: '0', ...env },
-    stdio: 'pipe',
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  let output = ''
-  await new Promise<void>((resolve, reject) => {
-    const read = (chunk: Buffer) => {
-      output += chunk
-      if (/^Try it\n[\s\S]*\n\n$/m.test(output)) resolve()
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    child.once('exit', (code) => reject(new Error(`exit ${code}: ${output}`)))
-  })
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output)![0]
-  const examples = [...output.matchAll(/^ {2}((?:curl|while) .*)$/gm)].map(([, line]) => line!)
-  return { child, url, examples, output: () => output }
-}
-
-/** What the program printed before it ended, and its exit code. */
-async function outcome(args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...ENV, PORT: '0', ...env }, stdio: 'pipe' })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
-  const [stdout, stderr, [code]] = await Promise.all([
-    child.stdout.toArray(),
-    child.stderr.toArray(),
-    once(child, 'exit') as Promise<[number | null]>,
-  ])
-  clearTimeout(timer)
-  return { code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() }
+  const program = start(t, [...command, ...args], { env: { ...ENV, PORT: '0', ...env } })
+  const [tryIt] = await program.until(TRY_IT)
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(program.output())![0]
+  const examples = [...tryIt.matchAll(/^ {2}((?:curl|while) .*)$/gm)].map(([, line]) => line!)
+  return { ...program, url, examples }
 }
 
 t.test('npm run relay: it says what is admitted and what to try, and that is true; SIGTERM ends it', async (t) => {
   const command = ['npm', 'run', 'relay', '--']
-  const { child, output, examples } = await startMain(t, ['--config', 'example-server/relay/demo.toml'], {}, command)
+  const { child, output, end, examples } = await startMain(
+    t,
+    ['--config', 'example-server/relay/demo.toml'],
+    {},
+    command,
+  )
   const banner = output()
   t.match(banner, /of each sender +3 per minute, 20 per hour\n/)
   t.match(banner, /of everybody +10 per minute, 100000 per hour, 1000000 per day\n/)
   t.equal(examples.length, 6)
   const answers: string[] = []
-  for (const example of examples) answers.push((await run('bash', ['-c', `${example} || true`])).stdout)
+  for (const example of examples) answers.push((await run(['bash', '-c', `${example} || true`])).stdout)
   const [message, ack, forged, health, challenge, again] = answers
   t.match(JSON.parse(message!), { id: /^[0-9a-f]{64}$/ })
   t.same(JSON.parse(ack!), { message_id: JSON.parse(message!).id })
@@ -68,25 +47,23 @@ t.test('npm run relay: it says what is admitted and what to try, and that is tru
   t.same(lines.slice(0, -1), [message, message], 'three a minute, of which one was used')
   t.match(JSON.parse(lines.at(-1)!), { error: 'rate_limit_exceeded', scope: 'sender', window: 'minute', limit: 3 })
   t.notMatch(output().slice(banner.length), /127\.0\.0\.1|[0-9a-f]{64}/, 'the log names nobody')
-  const exit = once(child, 'exit')
   child.kill('SIGTERM')
-  t.same(await exit, [0, null])
+  t.same(await end(), [0, null])
 })
 
 t.test('the environment goes over the file; SIGINT ends it, and messages are there next time', async (t) => {
   const dir = t.testdir({ 'a.toml': '[rate_limit]\nminute = 1\nhour = 0\nday = 0' })
   const [file, database] = [join(dir, 'a.toml'), join(dir, 'relay.sqlite')]
   const env = { RATE_LIMIT_MINUTE: '4', GLOBAL_RATE_LIMIT_DAY: '6' }
-  const { child, url, examples } = await startMain(t, ['--config', file, '--database', database], env)
+  const { child, url, end, examples } = await startMain(t, ['--config', file, '--database', database], env)
   const [, ack] = examples
-  await run('bash', ['-c', examples[0]!])
+  await run(['bash', '-c', examples[0]!])
   t.equal(await inRow(5, async () => (await postTo(url, '/messages', { sender: 'ann' })).status), '4 x 401, 1 x 429')
   t.equal(await inRow(2, async () => (await postTo(url, '/acks', { sender: 'bob' })).status), '1 x 401, 1 x 429')
-  const exit = once(child, 'exit')
   child.kill('SIGINT')
-  t.same(await exit, [0, null])
+  t.same(await end(), [0, null])
   const next = await startMain(t, ['--database', database], { RATE_LIMIT_MINUTE: '0' })
-  const { stdout } = await run('bash', ['-c', ack!.replace(url, next.url)])
+  const { stdout } = await run(['bash', '-c', ack!.replace(url, next.url)])
   t.match(JSON.parse(stdout), { message_id: String }, 'and no counter is')
 })
 
@@ -109,7 +86,9 @@ t.test('what is wrong stops the start with code 1 and one line for each problem'
     [['--database', join(dir, 'no-database')], {}, /^--database: .*: file is not a database; allowed: .*\n$/],
     [[], { HOST: 'no.such.host.invalid' }, /^PORT, HOST: must be where this server can listen, .*\n$/],
   ]
-  const outcomes = await Promise.all(rows.map(([args, env]) => outcome(args, env)))
+  const outcomes = await Promise.all(
+    rows.map(([args, env]) => outcome([...MAIN, ...args], { env: { ...ENV, PORT: '0', ...env } })),
+  )
   for (const [i, { code, stdout, stderr }] of outcomes.entries()) {
     const [args, env, pattern] = rows[i]!
     t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: pattern }, JSON.stringify([args, env]))
