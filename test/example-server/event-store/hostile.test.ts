@@ -241,7 +241,7 @@ t.test('an upload that is too long is refused, and leaves nothing', async (t) =>
 
 t.test('nothing of a token, an address or an event is logged', async (t) => {
   const server = await start(t, { requestsPerSecond: 20 })
-  await write(server, '/secret-subject')
+  await server.call('/api/v1/write-events', { body: { events: [candidate('/secret-subject', { is: 'secret-data' })] } })
   await server.call('/api/v1/backup', { token: 'secret-wrong-token' })
   await server.call('/secret-path')
   await server.call('//secret-path')
@@ -251,7 +251,7 @@ t.test('nothing of a token, an address or an event is logged', async (t) => {
   await until(() => server.logged.some((line) => line.includes('observe-events') || line.includes('premature')))
   for (let i = 0; i < 20; i++) await server.call('/api/v1/ping', { headers: { 'x-forwarded-for': '203.0.113.9' } })
   const logged = server.logged.join('\n')
-  for (const secret of [TOKEN, 'secret', '127.0.0.1', '203.0.113.9', '2001']) t.notOk(logged.includes(secret), secret)
+  for (const secret of [TOKEN, 'secret', '127.0.0.1', '203.0.113.9']) t.notOk(logged.includes(secret), secret)
 })
 
 t.test('thousands of streams that come and go leave nothing behind', async (t) => {
