@@ -1,59 +1,23 @@
-import { execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { signAsTold } from '../../../example-server/settlement/sign.ts'
 import { publicKeyInHex } from '../../../example-server/settlement/signed-call.ts'
+import { outcome, run } from '../../support/program.ts'
+import { startSystem } from '../../support/system-process.ts'
 import { postTo } from './harness.ts'
 
-const run = promisify(execFile)
-const MAIN = 'example-server/settlement/main.ts'
-
-async function startMain(
-  t: { teardown(run: () => unknown): unknown },
-  args: string[],
-  command = [process.execPath, MAIN],
-) {
-  const child = spawn(command[0]!, [...command.slice(1), ...args], {
-    env: { ...process.env, PORT: '0' },
-    stdio: 'pipe',
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  let output = ''
-  await new Promise<void>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`exit ${code}: ${output}`)))
-    child.stderr.on('data', (chunk) => (output += chunk))
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-      if (/^Try it\n[\s\S]*\n\n$/m.test(output)) resolve()
-    })
-  })
-  return { child, url: /http:\/\/127\.0\.0\.1:\d+/.exec(output)![0], output: () => output }
-}
-
-/** What it prints to end with: its exit code and the problems. */
-async function refused(args: string[], env: Record<string, string> = {}) {
-  try {
-    await run(process.execPath, [MAIN, ...args], { env: { ...process.env, PORT: '0', ...env }, timeout: 20_000 })
-    return undefined
-  } catch (error) {
-    const { code, stderr } = error as { code: number; stderr: string }
-    return { code, stderr }
-  }
-}
+const MAIN = [process.execPath, 'example-server/settlement/main.ts']
 
 t.test('npm run settlement: what the banner says to try is true, and SIGTERM ends it', async (t) => {
-  const { child, output } = await startMain(t, [], ['npm', 'run', '-s', 'settlement'])
+  const { child, output, end, examples } = await startSystem(t, ['npm', 'run', '-s', 'settlement'])
   t.match(output(), /network 1 +sendTx 3 in any 600 s; sendCertificate 1 an epoch\n/)
   t.match(output(), /network 2 +sendTx unlimited; sendCertificate unlimited\n/)
   t.match(output(), /network 3 +sendTx disabled; sendCertificate 1 an epoch\n/)
-  const examples = [...output().matchAll(/^ {2}((?:npm|until) .*)$/gm)].map(([, line]) => line!)
   t.equal(examples.length, 4)
   // npm takes longer to start than all the rest.
   const shell = async (command: string) =>
-    (await run('bash', ['-c', command.replace('npm run -s settlement --', `${process.execPath} ${MAIN}`)])).stdout
+    (await run(['bash', '-c', command.replace('npm run -s settlement --', MAIN.join(' '))])).stdout
   const [tx, certificate, unknown, again] = examples
   const answers = await Promise.all([tx!, certificate!, unknown!].map(shell))
   t.match(JSON.parse(answers[0]!), { result: /^0x[0-9a-f]{64}$/ })
@@ -65,9 +29,8 @@ t.test('npm run settlement: what the banner says to try is true, and SIGTERM end
     'time-interval': 600,
   })
   t.notMatch(output(), /"remoteAddress"|"host"/)
-  const exit = once(child, 'exit')
   child.kill('SIGTERM')
-  t.same(await exit, [0, null])
+  t.same(await end(), [0, null])
 })
 
 t.test('with a key and a configuration of one’s own, and what was settled is there next time', async (t) => {
@@ -82,11 +45,10 @@ t.test('with a key and a configuration of one’s own, and what was settled is t
   const args = ['--config', join(dir, 'own.toml'), '--database', join(dir, 'settled.sqlite')]
   const results: unknown[] = []
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const { child, url } = await startMain(t, args)
+    const { child, url, end } = await startSystem(t, [...MAIN, ...args])
     results.push((await postTo(url, call)).json.result)
-    const exit = once(child, 'exit')
     child.kill(signal)
-    t.same(await exit, [0, null], signal)
+    t.same(await end(), [0, null], signal)
   }
   t.match(results[0], /^0x/)
   t.equal(results[1], results[0], 'it was settled before')
@@ -102,7 +64,9 @@ t.test('what is wrong stops the start with code 1 and one line for each problem'
     [['--database', join(dir, 'no-database')], {}, /^--database: .*\n$/],
     [['--nonsense'], { PORT: 'x', HOST: '' }, /^arguments: .*--nonsense.*\nHOST: .*\nPORT: .*\n$/],
   ]
-  const outcomes = await Promise.all(rows.map(([args, env]) => refused(args, env)))
+  const outcomes = await Promise.all(
+    rows.map(([args, env]) => outcome([...MAIN, ...args], { env: { ...process.env, PORT: '0', ...env } })),
+  )
   for (const [i, [args, , stderr]] of rows.entries()) {
     t.equal(outcomes[i]?.code, 1, args.join(' '))
     t.match(outcomes[i]?.stderr, stderr, args.join(' '))
