@@ -22,17 +22,16 @@ export type Which = 'before identity' | 'after identity' | 'all'
 export class BoundSet {
   /** The names of the bounds, in the order of their declaration. */
   readonly names: readonly string[]
-  /** Whether one of its bounds is about everybody, and not only about some callers or requests. */
-  readonly appliesToEverybody: boolean
   readonly #ledger: MemoryLedger
   readonly #bounds: readonly CountedBound[]
+  readonly #categories: ReadonlySet<number>
   #disposed = false
 
   /** @internal Use `limiter.bounds()`. */
   constructor(bounds: readonly CountedBound[], ledger: MemoryLedger) {
     this.names = bounds.map(({ target }) => target.name)
-    this.appliesToEverybody = bounds.some(({ target }) => isForEverybody(target))
     this.#bounds = bounds
+    this.#categories = new Set(bounds.map(({ category }) => category))
     this.#ledger = ledger
   }
 
@@ -49,7 +48,7 @@ export class BoundSet {
 
   /** @internal Whether it holds a bound of this category at all. */
   isAbout(category: number): boolean {
-    return this.#bounds.some((bound) => bound.category === category)
+    return this.#categories.has(category)
   }
 
   /** @internal Whether it holds a bound of this category that is about everybody. */
