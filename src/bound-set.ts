@@ -105,7 +105,8 @@ export function countHolds(holds: readonly Hold<unknown>[], ledger: MemoryLedger
   const rows = holds.map((target, category) => {
     const { count, retryDelaySeconds, maxKeys } = target
     const limits = [{ kind: 'hold' as const, count, retryDelaySeconds }]
-    return { target, category, limits, options: { keys: maxKeys, overflow: 'share' as const } }
+    const keys = target.per === 'everyone' ? 0 : maxKeys
+    return { target, category, limits, options: { keys, overflow: 'share' as const } }
   })
   return count(rows, ledger, path)
 }
@@ -135,6 +136,7 @@ function count(rows: readonly Row[], ledger: MemoryLedger, path: string): BoundS
 }
 
 function meterOptions({ per, maxKeys, overflow }: Bound<unknown>): MeterOptions | undefined {
+  if (per === 'everyone') return { keys: 0, overflow }
   // What all of a route share must not be forgotten for what one caller has spent.
   const keys = maxKeys ?? (per === 'route' ? DEFAULT_KEYS : undefined)
   return keys === undefined ? undefined : { keys, overflow }

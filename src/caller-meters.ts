@@ -42,7 +42,7 @@ export class CallerMeters {
       )
     for (const table of policy.typeTables) add(table, DEFAULT_CALLERS, 'rateLimits.')
     // What an override does not replace is there already.
-    for (const [i, table] of policy.overrideTables.entries()) add(table, 1, `rateLimits.overrides[${i}].`)
+    for (const [i, table] of policy.overrideTables.entries()) add(table, 0, `rateLimits.overrides[${i}].`)
     const tables = [...this.#tables.values()]
     this.#hasLimits = policy.categories.map((_, id) => tables.some((table) => table[id] !== undefined))
   }

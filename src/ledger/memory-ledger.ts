@@ -33,6 +33,7 @@ export interface HeldSpend {
 
 /** How many keys a meter keeps apart, and what becomes of those beyond. */
 export interface MeterOptions {
+  /** 0: where there is one only. */
   readonly keys: number
   readonly overflow: Overflow
 }

@@ -40,13 +40,13 @@ export class Records {
   readonly #buckets: Int32Array
   /** The records that may be taken: those of keys that hold nothing. */
   readonly #queue: IdleQueue
-  #free = 0
+  #free: number
   #used = 0
   #forgotten = 0
   #unknown = UNKNOWN
 
   /**
-   * @param keys How many keys have a record of their own, at least 1.
+   * @param keys How many keys have a record of their own. 0: all share one, and nothing else is allocated.
    * @param size Numbers for each key.
    * @param idleAt From when on nothing that a record says counts any more, in seconds of the ledger's time, by what is known
    * now; Infinity: it cannot be said.
@@ -63,18 +63,20 @@ export class Records {
     this.#idleAt = idleAt
     this.shared = keys
     this.blank = keys + 1
-    this.state = new Float64Array((keys + 2) * size)
-    this.held = new Float64Array(keys + 2)
+    const all = recordsFor(keys)
+    this.state = new Float64Array(all * size)
+    this.held = new Float64Array(all)
     this.#prints = new Int32Array(keys * 4)
     this.#next = new Int32Array(keys)
     this.#buckets = new Int32Array(bucketsFor(keys)).fill(NONE)
     this.#queue = new IdleQueue(keys)
+    this.#free = keys === 0 ? NONE : 0
     for (let record = 0; record < keys; record++) this.#next[record] = record + 1 < keys ? record + 1 : NONE
   }
 
   /** Bytes that so many records take. */
   static bytes(keys: number, size: number): number {
-    return (keys + 2) * (size + 1) * 8 + keys * (20 + IdleQueue.bytesPerRecord) + bucketsFor(keys) * 4
+    return recordsFor(keys) * (size + 1) * 8 + keys * (20 + IdleQueue.bytesPerRecord) + bucketsFor(keys) * 4
   }
 
   get bytes(): number {
@@ -210,6 +212,11 @@ export class Records {
 
 function seconds(now: Readonly<Instant>): number {
   return now.seconds + now.nanos / 1e9
+}
+
+/** With those that are nobody's own: `shared`, and `blank` where there are others. */
+function recordsFor(keys: number): number {
+  return keys === 0 ? 1 : keys + 2
 }
 
 function bucketsFor(keys: number): number {

@@ -237,6 +237,7 @@ t.test('what an epoch says of its end is not believed when it comes to it', asyn
 
 t.test('the bytes that records say they take are those that they take', async (t) => {
   for (const [keys, size] of [
+    [0, 3],
     [1, 0],
     [1, 3],
     [7, 2],

@@ -67,7 +67,7 @@ t.test(
               concerned.filter((_, i) => !fits[i]).map(({ account }) => account.bound),
             )
             for (const { id, limits, account } of concerned) {
-              const own = exceeded
+              const own: number[] = exceeded
                 .filter(({ bound }) => bound === account.bound)
                 .map(({ retryDelayMs }) => retryDelayMs!)
               assert.equal(Math.max(0, ...own), model.retryDelay(id, limits, cost, now))
