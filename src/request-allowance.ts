@@ -104,7 +104,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #identifying: Promise<ResolvedCaller> | undefined
   #ofRoute: readonly BoundSet[] | undefined
   #denials: Map<ConnectError, Denial> | undefined
-  readonly #open = new Set<Hold>()
+  readonly #open = new Set<Reservation>()
   #hasEnded: boolean | undefined
   caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
@@ -146,15 +146,27 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const early: Reservation[] = []
-    for (const { category, cost } of charges) {
-      const made = this.#reserveEarly(category, cost, ofRoute)
-      if (!(made instanceof Reservation)) {
+    const orRelease = <T>(run: () => T): T => {
+      try {
+        return run()
+      } catch (error) {
         for (const reservation of early) reservation.release()
+        throw error
+      }
+    }
+    const needsIdentity = ({ category }: FirstCharge) => limiter.needsIdentity(category, ofRoute)
+    for (const charge of charges) {
+      const made = orRelease(() => this.#reserveEarly(charge, ofRoute))
+      if (!(made instanceof Reservation)) {
+        // What is spent in full stays spent, as it does where a later bound denies.
+        for (const [i, reservation] of early.entries()) {
+          needsIdentity(charges[i]!) ? reservation.release() : reservation.commit()
+        }
         return this.#told(made)
       }
       early.push(made)
     }
-    if (!needsCaller && !charges.some(({ category }) => limiter.needsIdentity(category, ofRoute))) {
+    if (!needsCaller && !charges.some(needsIdentity)) {
       for (const reservation of early) reservation.commit()
       return undefined
     }
@@ -166,7 +178,9 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      if (this.#replyOf()?.sent !== true) return this.#chargeLate(caller, charges, early, ofRoute)
+      if (this.#replyOf()?.sent !== true) {
+        return orRelease(() => this.#chargeLate(caller, charges, early, ofRoute))
+      }
       // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
       for (const reservation of early) reservation.release()
       return undefined
@@ -270,7 +284,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     })
   }
 
-  #reserveEarly(category: number, cost: number, ofRoute: readonly BoundSet[]): Reservation | Denial {
+  #reserveEarly({ category, cost }: FirstCharge, ofRoute: readonly BoundSet[]): Reservation | Denial {
     const { limiter } = this.#services
     const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
     this.#charged.set(category, accounts)
@@ -310,7 +324,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #routeBounds(): readonly BoundSet[] {
-    this.#ofRoute ??= this.boundsOfRoute?.() ?? []
+    // One that is named twice is counted once.
+    this.#ofRoute ??= [...new Set(this.boundsOfRoute?.())]
     return this.#ofRoute
   }
 
@@ -320,21 +335,21 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return made as Reservation
   }
 
-  #releaseAtEnd(hold: Hold): void {
+  #releaseAtEnd(made: Reservation): void {
     const reply = this.#replyOf()
     if (reply === null) {
-      hold.release()
+      made.release()
       throw new Error(
         'nothing can be held or reserved before the hooks of the route have run: do it there, or in the handler',
       )
     }
-    this.#open.add(hold)
+    this.#open.add(made)
+    made.onClose = () => this.#open.delete(made)
     if (this.#hasEnded === false) return
     this.#hasEnded = false
     onEnd(reply, () => {
       this.#hasEnded = undefined
       for (const each of this.#open) each.release()
-      this.#open.clear()
     })
   }
 
