@@ -47,7 +47,7 @@ export class RouteTermsMaker {
   constructor(limiter: Limiter, forAll: unknown) {
     this.#limiter = limiter
     this.#isForAll = forAll !== undefined
-    this.#forAll = this.#parse(forAll ?? {}, 'options.routes')
+    this.#forAll = this.#parse(forAll, 'options.routes')
   }
 
   /**
@@ -58,7 +58,7 @@ export class RouteTermsMaker {
    */
   of(own: unknown, path: string): RouteTerms | undefined {
     if (own === undefined && !this.#isForAll) return undefined
-    return this.#terms(overRouteAllowance(this.#forAll, this.#parse(own ?? {}, path)), path)
+    return this.#terms(overRouteAllowance(this.#forAll, this.#parse(own, path)), path)
   }
 
   /** The terms of requests that no route takes. */
@@ -67,7 +67,7 @@ export class RouteTermsMaker {
     return own === undefined ? undefined : this.#terms(this.#parse(own, path), path)
   }
 
-  #parse(written: unknown, path: string): Checked {
+  #parse(written: unknown = {}, path: string): Checked {
     const { policy, holdNames } = this.#limiter
     const isBoundSet = (value: unknown) => value instanceof BoundSet
     return parseRouteAllowance(written, { categories: policy.categories, holds: holdNames, isBoundSet }, path)
