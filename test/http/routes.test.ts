@@ -1,11 +1,11 @@
 import fastifyCors from '@fastify/cors'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import t from 'tap'
-import allowance, { createLimiter } from '../../src/index.ts'
+import allowance, { type AllowanceOptions, createLimiter } from '../../src/index.ts'
 import { domain } from '../support/matrix-app.ts'
 import { everyone, plainApp } from '../support/plain-app.ts'
 
-const few = () => ({ config: { allowance: { bounds: [everyone('3/60', 'few')] } } })
+const few = (): RouteShorthandOptions => ({ config: { allowance: { bounds: [everyone('3/60', 'few')] } } })
 const ok = async () => 'ok'
 
 t.test('a GET is charged once; its automatic HEAD route counts as it', async (t) => {
@@ -74,12 +74,13 @@ t.test('a set of limiter.bounds() is shared by the routes that name it', async (
 })
 
 t.test('routes that differ in their constraints are several, also for a bound per route', async (t) => {
-  for (const [name, options, more] of [
+  const rows: [string, RouteShorthandOptions, Partial<AllowanceOptions>][] = [
     ['with bounds of their own', few(), {}],
     ['with a bound per route', { config: { allowance: {} } }, { bounds: [{ ...everyone('3/60'), per: 'route' }] }],
-  ] as const) {
+  ]
+  for (const [name, options, more] of rows) {
     const { statuses } = await plainApp(t, {
-      allowance: more as object,
+      allowance: more,
       routes: (app) => {
         app.get('/', { ...options, constraints: { host: 'a.example' } }, ok)
         app.get('/', { ...options, constraints: { host: /^b\./ } }, ok)
@@ -214,7 +215,7 @@ t.test('an onRoute hook that takes the hook of a plain route away stops the star
         app.get('/', { config: { allowance: { step } } }, ok)
       },
     })
-    await t.rejects(app.ready(), { message: new RegExp(`^fastify-allowance does not charge /: .* route\\.${step};`) })
+    await t.rejects(async () => app.ready(), { message: new RegExp(`^fastify-allowance does not charge /: .* route\\.${step};`) })
   }
 })
 
