@@ -215,7 +215,9 @@ t.test('an onRoute hook that takes the hook of a plain route away stops the star
         app.get('/', { config: { allowance: { step } } }, ok)
       },
     })
-    await t.rejects(async () => app.ready(), { message: new RegExp(`^fastify-allowance does not charge /: .* route\\.${step};`) })
+    await t.rejects(async () => app.ready(), {
+      message: new RegExp(`^fastify-allowance does not charge /: .* route\\.${step};`),
+    })
   }
 })
 
