@@ -182,7 +182,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   plainRoutes.addNoRoute(app, options.notFound)
   app.addHook('onReady', async () => {
     watch.check(app)
-    plainRoutes.warn(app.log, options.instances)
+    const hasRpcs = rpcs.some(({ plan, implemented }) => implemented && !plan.free)
+    plainRoutes.warn(app.log, options.instances, hasRpcs ? requestCategory : undefined)
     declaredCharges.checkRegistered(rpcs.map(({ plan }) => plan.method))
   })
   app.addHook('preClose', async () => {

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { BoundSet } from '../bound-set.ts'
 import type { Limiter } from '../limiter.ts'
 import type { RequestAllowance } from '../request-allowance.ts'
 import { routeName } from '../request-origin.ts'
@@ -85,23 +86,30 @@ export class PlainRoutes {
     }
   }
 
-  /** Warns of what looks bounded and is not, and of what means something else where several instances run. */
-  warn(log: FastifyBaseLogger, instances: number): void {
+  /**
+   * Warns of what looks bounded and is not, and of what means something else where several instances run.
+   * @param rpcCategory The category that every RPC spends; undefined, if there is none.
+   */
+  warn(log: FastifyBaseLogger, instances: number, rpcCategory: number | undefined): void {
     const names = new Set(this.#limiter.boundNames([]))
+    if (rpcCategory !== undefined) this.#warnIfPartial(log, 'RPCs', [rpcCategory], [])
     for (const { name, terms } of this.#routes) {
       if (terms?.fixedBounds === undefined) continue
-      const { fixedBounds, categories } = terms
-      for (const bound of this.#limiter.boundNames(fixedBounds)) names.add(bound)
-      if (categories === undefined || !categories.some((id) => this.#limiter.isBounded(id, fixedBounds))) continue
-      if (categories.some((id) => this.#limiter.boundsEverybody(id, fixedBounds))) continue
-      log.warn(
-        `fastify-allowance: no bound applies to everybody on ${name}: its bounds are about some callers or requests only`,
-      )
+      for (const bound of this.#limiter.boundNames(terms.fixedBounds)) names.add(bound)
+      this.#warnIfPartial(log, name, terms.categories ?? [], terms.fixedBounds)
     }
     if (instances <= 1) return
     log.warn(
       `fastify-allowance: every limit holds per instance, and ${instances} instances run: together they admit up to ${instances} times as much` +
         (names.size === 0 ? '' : ` (bounds ${[...names].join(', ')})`),
+    )
+  }
+
+  #warnIfPartial(log: FastifyBaseLogger, name: string, categories: readonly number[], bounds: readonly BoundSet[]) {
+    if (!categories.some((id) => this.#limiter.isBounded(id, bounds))) return
+    if (categories.some((id) => this.#limiter.boundsEverybody(id, bounds))) return
+    log.warn(
+      `fastify-allowance: no bound applies to everybody on ${name}: the bounds there are about some callers or requests only`,
     )
   }
 }

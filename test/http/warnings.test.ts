@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { AllowanceOptions, BoundOptions, RouteAllowance } from '../../src/index.ts'
+import { matrixApp } from '../support/matrix-app.ts'
 import { everyone, type PlainAppOptions, plainApp } from '../support/plain-app.ts'
 
 type Bound = BoundOptions<never>
@@ -7,7 +8,7 @@ const limits = [{ count: 1, windowSeconds: 60 }]
 const forRoles: Bound = { name: 'staff', per: 'user', appliesTo: { roles: ['staff'] }, limits }
 const ofSome: Bound = { name: 'some', per: () => undefined, limits }
 const nobody =
-  /^fastify-allowance: no bound applies to everybody on (.*): its bounds are about some callers or requests only$/
+  /^fastify-allowance: no bound applies to everybody on (.*): the bounds there are about some callers or requests only$/
 
 const unlimited = { maxMemoryMib: 8, categories: { request: { default: [] }, work: { default: [] } } }
 
@@ -53,6 +54,18 @@ t.test('a route that is bounded for some only is warned of at start, by name', a
     t.equal(nobody.exec(warning ?? '')?.[1], 'GET /x', name)
     t.same(others, [], `${name}: once, with its HEAD`)
   }
+  const lines: string[] = []
+  await matrixApp(t, {
+    allowance: {
+      rateLimits: { categories: { ...unlimited.categories, step: { default: [] } } },
+      bounds: [forRoles as never],
+    },
+    fastify: { logger: { level: 'warn', stream: { write: (line: string) => void lines.push(JSON.parse(line).msg) } } },
+  })
+  t.same(
+    lines.map((line) => nobody.exec(line)?.[1]),
+    ['RPCs'],
+  )
   const [warning] = await warnings({}, { notFound: { bounds: [forRoles as never] } })
   t.equal(nobody.exec(warning ?? '')?.[1], 'requests that no route takes')
 })
