@@ -104,6 +104,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #identifying: Promise<ResolvedCaller> | undefined
   #ofRoute: readonly BoundSet[] | undefined
   #denials: Map<ConnectError, Denial> | undefined
+  #thrown: WeakSet<ConnectError> | undefined
   readonly #open = new Set<Reservation>()
   #hasEnded: boolean | undefined
   caller: ResolvedCaller | undefined
@@ -271,6 +272,11 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return this.#denials?.get(error as ConnectError)
   }
 
+  /** Whether an error is one that `spend` and its like have thrown for the client to read. */
+  hasThrown(error: unknown): error is ConnectError {
+    return this.#thrown?.has(error as ConnectError) === true
+  }
+
   /** What is left of what the route was charged against. */
   left(): LeftUnits[] {
     const { limiter } = this.#services
@@ -291,6 +297,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return limiter.reserveIn(accounts, category, checkedCost(cost))
   }
 
+  /** Charges all or nothing. */
   #chargeLate(
     caller: ResolvedCaller,
     charges: readonly FirstCharge[],
@@ -298,16 +305,20 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     ofRoute: readonly BoundSet[],
   ): Denial | undefined {
     const { limiter } = this.#services
+    const made = [...early]
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
       this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
-      const denial = limiter.spendFrom(accounts, category, cost)
-      if (denial !== undefined) {
-        for (const reservation of early.slice(i)) reservation.release()
-        return this.#told(denial)
+      const isLast = i === charges.length - 1
+      const late = isLast ? limiter.spendFrom(accounts, category, cost) : limiter.reserveIn(accounts, category, cost)
+      if (late instanceof Reservation) {
+        made.push(late)
+      } else if (late !== undefined) {
+        for (const reservation of made) reservation.release()
+        return this.#told(late)
       }
-      early[i]!.commit()
     }
+    for (const reservation of made) reservation.commit()
     return undefined
   }
 
@@ -324,8 +335,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #routeBounds(): readonly BoundSet[] {
+    // Not known before the route's charge, as in the hooks of the instance.
+    if (this.boundsOfRoute === undefined) return []
     // One that is named twice is counted once.
-    this.#ofRoute ??= [...new Set(this.boundsOfRoute?.())]
+    this.#ofRoute ??= [...new Set(this.boundsOfRoute())]
     return this.#ofRoute
   }
 
@@ -357,7 +370,11 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     try {
       return await run()
     } catch (error) {
-      if (error instanceof ConnectError) throw asHttpError(error)
+      if (error instanceof ConnectError) {
+        this.#thrown ??= new WeakSet()
+        this.#thrown.add(error)
+        throw asHttpError(error)
+      }
       this.report(error, what)
       throw error
     }
