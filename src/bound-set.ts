@@ -22,17 +22,16 @@ export type Which = 'before identity' | 'after identity' | 'all'
 export class BoundSet {
   /** The names of the bounds, in the order of their declaration. */
   readonly names: readonly string[]
-  /** Whether one of its bounds is about everybody, and not only about some callers or requests. */
-  readonly appliesToEverybody: boolean
   readonly #ledger: MemoryLedger
   readonly #bounds: readonly CountedBound[]
+  readonly #categories: ReadonlySet<number>
   #disposed = false
 
   /** @internal Use `limiter.bounds()`. */
   constructor(bounds: readonly CountedBound[], ledger: MemoryLedger) {
     this.names = bounds.map(({ target }) => target.name)
-    this.appliesToEverybody = bounds.some(({ target }) => isForEverybody(target))
     this.#bounds = bounds
+    this.#categories = new Set(bounds.map(({ category }) => category))
     this.#ledger = ledger
   }
 
@@ -49,7 +48,7 @@ export class BoundSet {
 
   /** @internal Whether it holds a bound of this category at all. */
   isAbout(category: number): boolean {
-    return this.#bounds.some((bound) => bound.category === category)
+    return this.#categories.has(category)
   }
 
   /** @internal Whether it holds a bound of this category that is about everybody. */
@@ -106,7 +105,8 @@ export function countHolds(holds: readonly Hold<unknown>[], ledger: MemoryLedger
   const rows = holds.map((target, category) => {
     const { count, retryDelaySeconds, maxKeys } = target
     const limits = [{ kind: 'hold' as const, count, retryDelaySeconds }]
-    return { target, category, limits, options: { keys: maxKeys, overflow: 'share' as const } }
+    const keys = target.per === 'everyone' ? 0 : maxKeys
+    return { target, category, limits, options: { keys, overflow: 'share' as const } }
   })
   return count(rows, ledger, path)
 }
@@ -136,6 +136,7 @@ function count(rows: readonly Row[], ledger: MemoryLedger, path: string): BoundS
 }
 
 function meterOptions({ per, maxKeys, overflow }: Bound<unknown>): MeterOptions | undefined {
+  if (per === 'everyone') return { keys: 0, overflow }
   // What all of a route share must not be forgotten for what one caller has spent.
   const keys = maxKeys ?? (per === 'route' ? DEFAULT_KEYS : undefined)
   return keys === undefined ? undefined : { keys, overflow }

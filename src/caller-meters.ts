@@ -16,12 +16,14 @@ const DEFAULT_CALLERS = 10_000
 export class CallerMeters {
   readonly #policy: Policy
   readonly #tables = new Map<LimitTable, MeterTable>()
+  /** By category. */
+  readonly #hasLimits: readonly boolean[]
 
   /** @throws AllowanceOptionsError when they do not fit into the memory that there is. */
   constructor(policy: Policy, ledger: MemoryLedger) {
     this.#policy = policy
     const meters = new Map<readonly Limit[], Meter>()
-    const meterOf = (limits: readonly Limit[], category: string, callers: number) => {
+    const meterOf = (limits: readonly Limit[], callers: number, path: string) => {
       if (limits.length === 0) return undefined
       const isInTable = limits.every(({ kind = 'earned_back' }) => kind === 'earned_back')
       try {
@@ -30,17 +32,19 @@ export class CallerMeters {
         meters.set(limits, made)
         return made
       } catch (error) {
-        throw new AllowanceOptionsError([asProblem(error, `rateLimits.categories.${category}`)])
+        throw new AllowanceOptionsError([asProblem(error, path)])
       }
     }
-    const add = (table: LimitTable, callers: number) =>
+    const add = (table: LimitTable, callers: number, path: string) =>
       this.#tables.set(
         table,
-        table.map((limits, id) => meterOf(limits, policy.categories[id]!, callers)),
+        table.map((limits, id) => meterOf(limits, callers, `${path}categories.${policy.categories[id]}`)),
       )
-    for (const table of policy.typeTables) add(table, DEFAULT_CALLERS)
+    for (const table of policy.typeTables) add(table, DEFAULT_CALLERS, 'rateLimits.')
     // What an override does not replace is there already.
-    for (const table of policy.overrideTables) add(table, 1)
+    for (const [i, table] of policy.overrideTables.entries()) add(table, 0, `rateLimits.overrides[${i}].`)
+    const tables = [...this.#tables.values()]
+    this.#hasLimits = policy.categories.map((_, id) => tables.some((table) => table[id] !== undefined))
   }
 
   /** @param key The caller's key. */
@@ -50,7 +54,7 @@ export class CallerMeters {
 
   /** Whether any caller has a limit in a category. */
   hasLimits(category: number): boolean {
-    return [...this.#tables.values()].some((table) => table[category] !== undefined)
+    return this.#hasLimits[category]!
   }
 
   /** Whether every caller without an override has a limit in a category. */

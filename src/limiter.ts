@@ -9,7 +9,7 @@ import { systemClock } from './clock/system-clock.ts'
 import { type Account, type BoundExceeded, MemoryLedger } from './ledger/memory-ledger.ts'
 import type { Remaining } from './ledger/meter.ts'
 import type { CountedLimit } from './limit/limit.ts'
-import type { Attributes, Origin } from './policy/bound-key.ts'
+import { type Attributes, attributesOf, type Origin } from './policy/bound-key.ts'
 import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
 import { type Bound, parseBounds } from './policy/bounds.ts'
 import { clockOption } from './policy/clock-option.ts'
@@ -19,6 +19,7 @@ import type { RateLimitsOptions } from './policy/options.ts'
 import type { Policy } from './policy/policy.ts'
 import { createPolicy } from './policy/policy.ts'
 import { parseRateLimits } from './policy/rate-limits.ts'
+import { CALLER_BOUND } from './policy/target.ts'
 import { type Hold, Reservation } from './reservation.ts'
 import { Resolution } from './resolution.ts'
 
@@ -199,8 +200,12 @@ export class Limiter {
    */
   resolve(caller: Caller, context?: ResolveContext): ResolvedCaller {
     const known = (caller as Partial<ResolvedCaller> | null)?.[resolution]
-    if (known?.limiter === this && context === undefined) return caller as ResolvedCaller
-    return this.resolveAt(caller, context ?? {}, context ?? NOWHERE)
+    if (context !== undefined) {
+      const { address, route, request } = context
+      return this.resolveAt(caller, attributesOf(context), { address, route, request })
+    }
+    if (known?.limiter === this) return caller as ResolvedCaller
+    return this.resolveAt(caller, known?.who.attributes ?? {}, known?.origin ?? NOWHERE)
   }
 
   /**
@@ -251,7 +256,12 @@ export class Limiter {
   /** @internal `spend` without look-ups. */
   spendIn(caller: ResolvedCaller, category: number, cost: number): Denial | undefined {
     checkCost(cost)
-    return this.spendFrom(caller[resolution].accounts(category), category, cost)
+    const known = caller[resolution]
+    if (this.#bounds.isAbout(category)) return this.spendFrom(known.accounts(category), category, cost)
+    const meter = known.meters[category]
+    if (meter === undefined || !this.policy.enabled) return undefined
+    const exceeded = this.#ledger.spendOne(CALLER_BOUND, meter, known.print, cost)
+    return exceeded && denialOf(this.policy.categories[category]!, exceeded)
   }
 
   /** @internal Spends in these accounts. */

@@ -61,8 +61,9 @@ export interface AllowanceOptions {
   /**
    * Who a request is from. Returns an identity, or nothing, for a request that is charged to its client address; throws
    * when the credentials are no good: a ConnectError goes out in the request's own protocol, anything else to Fastify,
-   * and nothing is charged. Called once for each charged request, before its body is read; not for free RPCs that
-   * spend nothing, preflights and unknown paths. Default: everybody is charged to the client address.
+   * and nothing is charged but bounds that need no identity. Called at most once for a request: for RPCs that are charged,
+   * before their body is read, and for plain routes where a limit or a bound asks for it. Default: everybody is charged to
+   * the client address.
    */
   identify?: Identify | undefined
 
@@ -94,15 +95,16 @@ export interface AllowanceOptions {
    */
   routes?: RouteAllowance | undefined
 
-  /** The same for requests that no route takes. Default: they cost nothing. */
+  /** The same for requests that no route takes, of whatever method. Preflights cost nothing. Default: they cost nothing. */
   notFound?: RouteAllowance | undefined
 
   /** Which header fields plain routes answer with. Default: those of the draft, on refusals only. */
   rateLimitHeaders?: RateLimitHeadersOptions | undefined
 
   /**
-   * Returns the body of a refusal in a plain route; the reply has its status 429 and its header fields, and may be changed.
-   * Default: `application/problem+json`.
+   * Returns the body of a refusal in a plain route, of whatever kind Fastify sends; the reply has its status 429 and its
+   * header fields, and may be changed. May be async. When it throws, that is logged and the default is sent. Default:
+   * `application/problem+json`.
    */
   renderRejection?: RenderRejection | undefined
 

@@ -104,7 +104,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #identifying: Promise<ResolvedCaller> | undefined
   #ofRoute: readonly BoundSet[] | undefined
   #denials: Map<ConnectError, Denial> | undefined
-  readonly #open = new Set<Hold>()
+  #thrown: WeakSet<ConnectError> | undefined
+  readonly #open = new Set<Reservation>()
   #hasEnded: boolean | undefined
   caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
@@ -146,15 +147,27 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const early: Reservation[] = []
-    for (const { category, cost } of charges) {
-      const made = this.#reserveEarly(category, cost, ofRoute)
-      if (!(made instanceof Reservation)) {
+    const orRelease = <T>(run: () => T): T => {
+      try {
+        return run()
+      } catch (error) {
         for (const reservation of early) reservation.release()
+        throw error
+      }
+    }
+    const needsIdentity = ({ category }: FirstCharge) => limiter.needsIdentity(category, ofRoute)
+    for (const charge of charges) {
+      const made = orRelease(() => this.#reserveEarly(charge, ofRoute))
+      if (!(made instanceof Reservation)) {
+        // What is spent in full stays spent, as it does where a later bound denies.
+        for (const [i, reservation] of early.entries()) {
+          needsIdentity(charges[i]!) ? reservation.release() : reservation.commit()
+        }
         return this.#told(made)
       }
       early.push(made)
     }
-    if (!needsCaller && !charges.some(({ category }) => limiter.needsIdentity(category, ofRoute))) {
+    if (!needsCaller && !charges.some(needsIdentity)) {
       for (const reservation of early) reservation.commit()
       return undefined
     }
@@ -166,7 +179,9 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      if (this.#replyOf()?.sent !== true) return this.#chargeLate(caller, charges, early, ofRoute)
+      if (this.#replyOf()?.sent !== true) {
+        return orRelease(() => this.#chargeLate(caller, charges, early, ofRoute))
+      }
       // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
       for (const reservation of early) reservation.release()
       return undefined
@@ -257,6 +272,11 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return this.#denials?.get(error as ConnectError)
   }
 
+  /** Whether an error is one that `spend` and its like have thrown for the client to read. */
+  hasThrown(error: unknown): error is ConnectError {
+    return this.#thrown?.has(error as ConnectError) === true
+  }
+
   /** What is left of what the route was charged against. */
   left(): LeftUnits[] {
     const { limiter } = this.#services
@@ -270,13 +290,14 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     })
   }
 
-  #reserveEarly(category: number, cost: number, ofRoute: readonly BoundSet[]): Reservation | Denial {
+  #reserveEarly({ category, cost }: FirstCharge, ofRoute: readonly BoundSet[]): Reservation | Denial {
     const { limiter } = this.#services
     const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
     this.#charged.set(category, accounts)
     return limiter.reserveIn(accounts, category, checkedCost(cost))
   }
 
+  /** Charges all or nothing. */
   #chargeLate(
     caller: ResolvedCaller,
     charges: readonly FirstCharge[],
@@ -284,16 +305,20 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     ofRoute: readonly BoundSet[],
   ): Denial | undefined {
     const { limiter } = this.#services
+    const made = [...early]
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
       this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
-      const denial = limiter.spendFrom(accounts, category, cost)
-      if (denial !== undefined) {
-        for (const reservation of early.slice(i)) reservation.release()
-        return this.#told(denial)
+      const isLast = i === charges.length - 1
+      const late = isLast ? limiter.spendFrom(accounts, category, cost) : limiter.reserveIn(accounts, category, cost)
+      if (late instanceof Reservation) {
+        made.push(late)
+      } else if (late !== undefined) {
+        for (const reservation of made) reservation.release()
+        return this.#told(late)
       }
-      early[i]!.commit()
     }
+    for (const reservation of made) reservation.commit()
     return undefined
   }
 
@@ -310,7 +335,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #routeBounds(): readonly BoundSet[] {
-    this.#ofRoute ??= this.boundsOfRoute?.() ?? []
+    // Not known before the route's charge, as in the hooks of the instance.
+    if (this.boundsOfRoute === undefined) return []
+    // One that is named twice is counted once.
+    this.#ofRoute ??= [...new Set(this.boundsOfRoute())]
     return this.#ofRoute
   }
 
@@ -320,21 +348,21 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     return made as Reservation
   }
 
-  #releaseAtEnd(hold: Hold): void {
+  #releaseAtEnd(made: Reservation): void {
     const reply = this.#replyOf()
     if (reply === null) {
-      hold.release()
+      made.release()
       throw new Error(
         'nothing can be held or reserved before the hooks of the route have run: do it there, or in the handler',
       )
     }
-    this.#open.add(hold)
+    this.#open.add(made)
+    made.onClose = () => this.#open.delete(made)
     if (this.#hasEnded === false) return
     this.#hasEnded = false
     onEnd(reply, () => {
       this.#hasEnded = undefined
       for (const each of this.#open) each.release()
-      this.#open.clear()
     })
   }
 
@@ -342,7 +370,11 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     try {
       return await run()
     } catch (error) {
-      if (error instanceof ConnectError) throw asHttpError(error)
+      if (error instanceof ConnectError) {
+        this.#thrown ??= new WeakSet()
+        this.#thrown.add(error)
+        throw asHttpError(error)
+      }
       this.report(error, what)
       throw error
     }

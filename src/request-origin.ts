@@ -4,6 +4,9 @@ import { requestAddress } from './caller/request-address.ts'
 import type { TrustedProxies } from './caller/trusted-proxies.ts'
 import type { Origin } from './policy/bound-key.ts'
 
+/** The key of a route's `config` under which it is named for bounds per route. Without it: by its methods and path. */
+export const routeName = Symbol('fastify-allowance.routeName')
+
 /** The client has gone before it was known who it is, so that there is nobody to charge and nobody to answer. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError'
@@ -32,8 +35,9 @@ export class RequestOrigin implements Origin {
   }
 
   get route(): string {
-    const { method, url = '' } = this.request.routeOptions
-    return `${method} ${url}`
+    if (this.request.is404) return 'none'
+    const { config, method, url } = this.request.routeOptions
+    return (config as { [routeName]?: string })[routeName] ?? `${method} ${url}`
   }
 
   #addressIn(form: typeof fullForm | undefined): string {

@@ -11,6 +11,8 @@ export class Reservation implements Hold {
   readonly #ledger: MemoryLedger
   readonly #held: HeldSpend
   #isOpen = true
+  /** @internal To be called once it is committed or released. */
+  onClose: (() => void) | undefined
 
   /** @internal */
   constructor(ledger: MemoryLedger, held: HeldSpend) {
@@ -24,15 +26,20 @@ export class Reservation implements Hold {
    */
   commit(): boolean {
     if (!this.#isOpen) return false
-    this.#isOpen = false
     this.#ledger.commit(this.#held)
+    this.#close()
     return true
   }
 
   /** Gives back what is reserved, as if it had never been. Once it is committed or released, this does nothing. */
   release(): void {
     if (!this.#isOpen) return
-    this.#isOpen = false
     this.#ledger.release(this.#held)
+    this.#close()
+  }
+
+  #close(): void {
+    this.#isOpen = false
+    this.onClose?.()
   }
 }

@@ -11,10 +11,11 @@ export class Resolution {
   readonly limiter: object
   readonly who: Identified
   readonly origin: Origin
-  readonly #meters: MeterTable
-  readonly #print: Fingerprint
+  readonly meters: MeterTable
+  readonly print: Fingerprint
   readonly #bounds: BoundSet
-  readonly #accounts: (readonly Account[] | undefined)[] = []
+  /** Made when it is first needed: most spends are in the caller's own limits only. */
+  #accounts: (readonly Account[] | undefined)[] | undefined
 
   constructor(
     limiter: object,
@@ -27,13 +28,14 @@ export class Resolution {
     this.limiter = limiter
     this.who = who
     this.origin = origin
-    this.#meters = meters
-    this.#print = print
+    this.meters = meters
+    this.print = print
     this.#bounds = bounds
   }
 
   /** What a spend concerns: the caller's limits first, and then the bounds of the limiter. */
   accounts(category: number): readonly Account[] {
+    this.#accounts ??= []
     const known = this.#accounts[category]
     if (known !== undefined) return known
     const found = [...this.own(category), ...this.#bounds.accounts(category, 'all', this.origin, this.who)]
@@ -43,7 +45,7 @@ export class Resolution {
 
   /** The caller's own limits only. */
   own(category: number): Account[] {
-    const meter = this.#meters[category]
-    return meter === undefined ? [] : [{ bound: CALLER_BOUND, meter, print: this.#print }]
+    const meter = this.meters[category]
+    return meter === undefined ? [] : [{ bound: CALLER_BOUND, meter, print: this.print }]
   }
 }

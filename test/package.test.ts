@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { outcome, run, start } from './support/program.ts'
-import { block, blocks, root } from './support/readme.ts'
+import { block, blocks, root, text } from './support/readme.ts'
 
 /** A service whose .proto is not the newcomer's own. */
 const THEIR_PROTO = `syntax = "proto3";
@@ -210,6 +210,21 @@ t.test('README: a limiter without Fastify', async (t) => {
   t.equal((await run([process.execPath, 'limiter.ts'], inHome)).stdout, 'as expected\n')
 })
 
+t.test('README: plain HTTP routes, and the refusal that it shows', async (t) => {
+  const { stdout } = await run([process.execPath, 'plain.ts'], inHome)
+  const [, status, fields, body, health] = /^(\d+) (.*?) (\{.*\}) (\d+)\n$/.exec(stdout)!
+  // A slow machine may have earned back some of it meanwhile.
+  const asShown = (said: string) => said.replace(/(t=|Retry in )1\d\b/, (_, start) => `${start}20`)
+  t.same([status, asShown(fields!), health], ['429', '"caller-60";r=0;t=20', '200'])
+  t.same(JSON.parse(asShown(body!)), JSON.parse(block('json', '{\n  "type"')))
+})
+
+t.test('README: bounds', async (t) => {
+  const { stdout } = await run([process.execPath, 'bounds.ts'], inHome)
+  t.equal(stdout, '200 report 200 trial\n')
+  t.ok(text.includes(`prints \`${stdout.trim()}\``))
+})
+
 t.test('README: charges in TypeScript, and what browsers may read', async (t) => {
   const { stdout } = await run([process.execPath, 'try-theirs.ts'], inHome)
   const [preflight, free, admitted, denied] = JSON.parse(stdout)
@@ -236,7 +251,7 @@ t.test('README: the server runs, and answers its curl commands as it says', asyn
   t.match(answers[1], /^retry-after: 6\r$/im)
 
   const answer = JSON.parse(answers[1]!.slice(answers[1]!.indexOf('{')))
-  const expected = JSON.parse(block('json', '{'))
+  const expected = JSON.parse(block('json', '{\n  "code"'))
   t.same(answer.details[0], expected.details[0])
   t.match(answer.message, /^rate limit of category notes exceeded \(retry in [1-6]\d{3} ms\)$/)
   t.match(expected.message, /^rate limit of category notes exceeded \(retry in [1-6]\d{3} ms\)$/)

@@ -26,7 +26,6 @@ export function tellWhatIsLeft(reply: FastifyReply, allowance: RequestAllowance,
 /**
  * Refuses a request to a plain route: 429 with `Retry-After` and what is left, as `application/problem+json` or in the app's own
  * body. A body that nobody has read is thrown away first, or cut off after the answer.
- * @throws what the app's renderer throws.
  */
 export async function refuseRequest(
   request: FastifyRequest,
@@ -40,11 +39,28 @@ export async function refuseRequest(
   reply.code(429)
   if (denial.retryDelayMs !== null) reply.header('retry-after', retryAfterSeconds(denial.retryDelayMs))
   const policies = setFields(reply, allowance, denial, options)
-  if (options.renderRejection === undefined) {
-    reply.type(PROBLEM_MEDIA_TYPE).send(JSON.stringify(quotaExceeded(policies)))
-  } else {
-    const body = await options.renderRejection(denial, request, reply)
+  if (await rendered(request, reply, denial, options.renderRejection)) return
+  reply
+    .code(429)
+    .type(PROBLEM_MEDIA_TYPE)
+    .send(JSON.stringify(quotaExceeded(policies)))
+}
+
+/** Answers by the app's renderer. A refusal whose renderer fails is a refusal all the same. */
+async function rendered(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  denial: Denial,
+  render: RenderRejection | undefined,
+): Promise<boolean> {
+  if (render === undefined) return false
+  try {
+    const body = await render(denial, request, reply)
     if (!reply.sent) reply.send(body)
+    return true
+  } catch (error) {
+    request.log.error({ err: error }, 'renderRejection failed')
+    return reply.sent
   }
 }
 

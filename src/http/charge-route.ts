@@ -2,7 +2,7 @@ import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Denial } from '../limiter.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
-import { asHttpError } from '../rejection/http.ts'
+import { asPlainError } from '../rejection/http.ts'
 import { leave } from '../rejection/leave.ts'
 import { leaveToFastify } from '../rejection/send.ts'
 import type { RequestAllowance } from '../request-allowance.ts'
@@ -21,33 +21,44 @@ export function chargeRoute(
 ): onRequestHookHandler {
   const answer: AnswerOptions = { ...options, renderRejection: terms.renderRejection ?? options.renderRejection }
   return function allowanceChargeRoute(request, reply, done) {
+    if (isPreflight(request)) return done()
     if (isCutOff(request.raw)) return leave(request, reply)
     const allowance = allowanceFor(request, reply)
     const fail = (error: unknown) => {
       if (reply.sent) return
       if (error instanceof ClientGoneError) return leave(request, reply)
-      const failed = error instanceof ConnectError ? asHttpError(error) : (error as Error)
-      const goOn = () => done(failed)
-      leaveToFastify(request, reply, answer.rejection).then(goOn, goOn)
+      const goOn = () => {
+        if (!reply.sent) done(error instanceof ConnectError ? asPlainError(error) : (error as Error))
+      }
+      leaveToFastify(request, reply, answer.rejection)
+        .then(() => tellWhatIsLeft(reply, allowance, answer))
+        .then(goOn, goOn)
     }
     const settle = (denial: Denial | undefined) => {
       // Fastify's handlerTimeout may have answered.
       if (reply.sent) return
-      if (denial === undefined) {
+      if (denial !== undefined) return void refuseRequest(request, reply, allowance, denial, answer).catch(fail)
+      try {
         tellWhatIsLeft(reply, allowance, answer)
-        done()
-      } else {
-        refuseRequest(request, reply, allowance, denial, answer).catch(fail)
+      } catch (error) {
+        return fail(error)
       }
+      done()
     }
+    let denial: Denial | undefined | Promise<Denial | undefined>
     try {
-      const denial = charge(request, allowance, terms)
-      if (denial instanceof Promise) denial.then(settle).catch(fail)
-      else settle(denial)
+      denial = charge(request, allowance, terms)
     } catch (error) {
-      fail(error)
+      return fail(error)
     }
+    if (denial instanceof Promise) denial.then(settle, fail)
+    else settle(denial)
   }
+}
+
+/** Whether a browser asks if it may send a request (Fetch standard, "CORS-preflight request"), which is none itself. */
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 
 function charge(

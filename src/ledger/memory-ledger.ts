@@ -3,8 +3,7 @@ import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
 import type { CountedLimit } from '../limit/limit.ts'
 import type { Fingerprint } from './fingerprint.ts'
-import { Fingerprinter, randomSalt } from './fingerprint.ts'
-import { HeldUnits } from './held-units.ts'
+import { Fingerprinter } from './fingerprint.ts'
 import type { Exceeded, Meter } from './meter.ts'
 import type { Overflow } from './records.ts'
 import { RecordsMeter } from './records-meter.ts'
@@ -34,6 +33,7 @@ export interface HeldSpend {
 
 /** How many keys a meter keeps apart, and what becomes of those beyond. */
 export interface MeterOptions {
+  /** 0: where there is one only. */
   readonly keys: number
   readonly overflow: Overflow
 }
@@ -51,7 +51,7 @@ export class LedgerFullError extends Error {
   }
 }
 
-/** The least that is left to the table. */
+/** The least that is left to the table, of all memory that is larger. */
 const MIN_TABLE_BYTES = 64 * 1024
 
 /**
@@ -61,11 +61,12 @@ const MIN_TABLE_BYTES = 64 * 1024
 export class MemoryLedger {
   readonly #bytes: number
   readonly #laterBytes: number
+  readonly #minTableBytes: number
   readonly #timeline: Timeline
   readonly #fingerprinter = new Fingerprinter()
-  readonly #held = new HeldUnits()
   readonly #records = new Set<RecordsMeter>()
   #recordBytes = 0
+  #forgottenByDisposed = 0
   #table: Table | undefined
 
   /**
@@ -75,6 +76,7 @@ export class MemoryLedger {
   constructor(bytes: number, laterBytes: number, clock: Clock) {
     this.#bytes = bytes
     this.#laterBytes = laterBytes
+    this.#minTableBytes = Math.min(bytes, MIN_TABLE_BYTES)
     this.#timeline = new Timeline(clock)
   }
 
@@ -90,13 +92,12 @@ export class MemoryLedger {
    */
   meter(limits: readonly CountedLimit[], options: MeterOptions | undefined): Meter {
     if (options === undefined) {
-      const tableOf = () => this.#allocatedTable()
-      return new TableMeter(limits as readonly EarnedBackLimit[], tableOf, randomSalt(), this.#held)
+      return new TableMeter(limits as readonly EarnedBackLimit[], () => this.#allocatedTable())
     }
     const bytes = RecordsMeter.bytes(limits, options.keys)
     const available = this.#available()
     if (bytes > available) throw new LedgerFullError(bytes, available)
-    const meter = new RecordsMeter(limits, options.keys, options.overflow, () => this.#timeline.read())
+    const meter = new RecordsMeter(limits, options.keys, options.overflow)
     this.#recordBytes += bytes
     this.#records.add(meter)
     return meter
@@ -104,7 +105,9 @@ export class MemoryLedger {
 
   /** Gives the memory of a meter back, which must not be used any more. */
   dispose(meter: Meter): void {
-    if (meter instanceof RecordsMeter && this.#records.delete(meter)) this.#recordBytes -= meter.bytes
+    if (!(meter instanceof RecordsMeter && this.#records.delete(meter))) return
+    this.#recordBytes -= meter.bytes
+    this.#forgottenByDisposed += meter.forgotten
   }
 
   /**
@@ -119,6 +122,15 @@ export class MemoryLedger {
       const { meter, print } = accounts[i]!
       meter.record(print, cost, now)
     }
+    return undefined
+  }
+
+  /** The same for one account, of which no list is made. */
+  spendOne(bound: string, meter: Meter, print: Fingerprint, cost: number): BoundExceeded[] | undefined {
+    if (cost === 0) return undefined
+    const now = this.#timeline.read()
+    if (!meter.weigh(print, cost, now)) return meter.exceeded(print, cost, now).map((one) => ({ bound, ...one }))
+    meter.record(print, cost, now)
     return undefined
   }
 
@@ -139,9 +151,8 @@ export class MemoryLedger {
 
   /** Gives back what is held, as if it had never been. Once. */
   release({ accounts, places, units }: HeldSpend): void {
-    const now = this.#timeline.read()
     accounts.forEach(({ meter, print }, i) => {
-      meter.release(print, places[i]!, units, now)
+      meter.release(print, places[i]!, units)
     })
   }
 
@@ -164,20 +175,20 @@ export class MemoryLedger {
    */
   stats(): { slots: number; bytes: number; forgotten: number } {
     const { slots, bytes, forgotten } = this.#allocatedTable()
-    let all = forgotten
+    let all = forgotten + this.#forgottenByDisposed
     for (const meter of this.#records) all += meter.forgotten
     return { slots, bytes: bytes + this.#recordBytes, forgotten: all }
   }
 
   /** Bytes that a further meter may take. */
   #available(): number {
-    const table = this.#table?.bytes ?? MIN_TABLE_BYTES
-    return Math.max(0, this.#bytes - table - this.#recordBytes)
+    const others = this.#table?.bytes ?? this.#minTableBytes + this.#laterBytes
+    return Math.max(0, this.#bytes - others - this.#recordBytes)
   }
 
   /** What the meters leave is the table's. */
   #allocatedTable(): Table {
-    this.#table ??= new Table(Math.max(this.#bytes - this.#recordBytes - this.#laterBytes, Table.minBytes))
+    this.#table ??= new Table(Math.max(this.#bytes - this.#recordBytes - this.#laterBytes, this.#minTableBytes))
     return this.#table
   }
 }

@@ -41,7 +41,7 @@ export interface Meter {
   hold(print: Fingerprint, units: number, now: Readonly<Instant>): number
 
   /** Gives back what is held, as if it had never been. */
-  release(print: Fingerprint, place: number, units: number, now: Readonly<Instant>): void
+  release(print: Fingerprint, place: number, units: number): void
 
   /** Records units that were held, and are released. */
   commit(print: Fingerprint, place: number, units: number, now: Readonly<Instant>): void

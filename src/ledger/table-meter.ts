@@ -11,8 +11,8 @@ import {
 } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
 import { MAX_LIMITS } from '../limit/ranges.ts'
-import type { Fingerprint } from './fingerprint.ts'
-import type { HeldUnits } from './held-units.ts'
+import { type Fingerprint, randomSalt } from './fingerprint.ts'
+import { HeldUnits } from './held-units.ts'
 import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Table } from './table.ts'
 
@@ -21,8 +21,9 @@ export class TableMeter implements Meter {
   readonly limits: readonly EarnedBackLimit[]
   readonly #tableOf: () => Table
   #known: Table | undefined
-  readonly #salt: Fingerprint
-  readonly #held: HeldUnits
+  /** Keeps the same key's records under other meters of the table apart. */
+  readonly #salt = randomSalt()
+  readonly #held = new HeldUnits()
   readonly #prices = Array.from({ length: MAX_LIMITS }, emptyPrice)
   readonly #pricesBesideHeld = Array.from({ length: MAX_LIMITS }, emptyPrice)
   readonly #debts = new Float64Array(MAX_LIMITS)
@@ -30,15 +31,10 @@ export class TableMeter implements Meter {
   #slot = -1
   #heldUnits = 0
 
-  /**
-   * @param tableOf The table, which is there when it is first needed.
-   * @param salt Keeps the same key's records under other meters of the table apart.
-   */
-  constructor(limits: readonly EarnedBackLimit[], tableOf: () => Table, salt: Fingerprint, held: HeldUnits) {
+  /** @param tableOf The table, which is there when it is first needed. */
+  constructor(limits: readonly EarnedBackLimit[], tableOf: () => Table) {
     this.limits = limits
     this.#tableOf = tableOf
-    this.#salt = salt
-    this.#held = held
   }
 
   get #table(): Table {
@@ -47,9 +43,10 @@ export class TableMeter implements Meter {
   }
 
   weigh(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
-    const slot = this.#table.find(print, this.#salt)
+    const table = this.#table
+    const slot = table.find(print, this.#salt)
     this.#slot = slot
-    this.#heldUnits = this.#held.of(print, this.#salt)
+    this.#heldUnits = this.#held.of(table, print)
     let admitted = true
     for (let i = 0; i < this.limits.length; i++) {
       const limit = this.limits[i]!
@@ -79,13 +76,13 @@ export class TableMeter implements Meter {
     })
   }
 
-  hold(print: Fingerprint, units: number): number {
-    this.#held.add(print, this.#salt, units)
+  hold(print: Fingerprint, units: number, now: Readonly<Instant>): number {
+    this.#held.hold(this.#table, print, units, now)
     return 0
   }
 
   release(print: Fingerprint, _place: number, units: number): void {
-    this.#held.add(print, this.#salt, -units)
+    this.#held.release(this.#table, print, units)
   }
 
   commit(print: Fingerprint, place: number, units: number, now: Readonly<Instant>): void {
@@ -96,7 +93,7 @@ export class TableMeter implements Meter {
 
   remaining(print: Fingerprint, now: Readonly<Instant>): Remaining[] {
     const slot = this.#table.find(print, this.#salt)
-    const held = this.#held.of(print, this.#salt)
+    const held = this.#held.of(this.#table, print)
     return this.limits.map((limit, i) => {
       const earnedBack = this.#earnedBack(slot, i)
       const units = Math.max(0, remainingUnits(limit, debtNs(earnedBack, now)) - held)

@@ -1,27 +1,18 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { outcome, run, start } from '../../support/program.ts'
+import { outcome, run } from '../../support/program.ts'
+import { startSystem } from '../../support/system-process.ts'
 import { inRow, postTo } from './harness.ts'
 
 const MAIN = [process.execPath, 'example-server/relay/main.ts']
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/RATE_LIMIT|^(PORT|HOST)$/.test(name)))
 
-/** The end of the banner, wherever it stands: the log goes to standard output too. */
-const TRY_IT = /^Try it\n\n(?: {2}.*\n)+\n/m
-
-/** Starts the program and waits for its banner. */
-async function startMain(
-  t: { teardown(run: () => unknown): unknown },
-  args: string[] = [],
+const startMain = (
+  t: Parameters<typeof startSystem>[0],
+  args: string[],
   env: Record<string, string> = {},
   command = MAIN,
-) {
-  const program = start(t, [...command, ...args], { env: { ...ENV, PORT: '0', ...env } })
-  const [tryIt] = await program.until(TRY_IT)
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(program.output())![0]
-  const examples = [...tryIt.matchAll(/^ {2}((?:curl|while) .*)$/gm)].map(([, line]) => line!)
-  return { ...program, url, examples }
-}
+) => startSystem(t, [...command, ...args], { env: { ...ENV, ...env } })
 
 t.test('npm run relay: it says what is admitted and what to try, and that is true; SIGTERM ends it', async (t) => {
   const command = ['npm', 'run', 'relay', '--']
