@@ -1,5 +1,6 @@
 import t from 'tap'
-import { outcome, run, start } from '../../support/program.ts'
+import { outcome, run } from '../../support/program.ts'
+import { startSystem } from '../../support/system-process.ts'
 
 const NPM = ['npm', 'run', '-s', 'event-store', '--']
 const MAIN = [process.execPath, 'example-server/event-store/main.ts']
@@ -7,9 +8,8 @@ const ENV = { ...process.env, PORT: '0', HOST: '127.0.0.1', GOMAXPROCS: '' }
 
 t.test('npm run event-store serves what its banner says, the page too, and ends on SIGTERM', async (t) => {
   const command = [...NPM, '--database', `${t.testdir()}/events.sqlite`, '--rate-limit-requests-per-second', '50']
-  const { child, until, end } = start(t, command, { env: { ...ENV, GOMAXPROCS: '3' } })
-  const [banner] = await until(/fastify-allowance event store\n[\s\S]*observe-events\n\n/)
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)![0]
+  const { child, output, url, examples, end } = await startSystem(t, command, { env: { ...ENV, GOMAXPROCS: '3' } })
+  const banner = output()
   t.match(banner, /CPUs {5}3, says the GOMAXPROCS/)
   t.match(banner, /Client {3}50 units per second and 256 open streams/)
   t.match(banner, /Global {3}30000 units per second/)
@@ -25,7 +25,7 @@ t.test('npm run event-store serves what its banner says, the page too, and ends 
     const again = await fetch(url + path, { headers: { 'if-none-match': answer.headers.get('etag')! } })
     t.equal(again.status, 304)
   }
-  const [ping, write, observe] = [...banner.matchAll(/^ {2}(curl .*)$/gm)].map(([, line]) => line!)
+  const [ping, write, observe] = examples
   t.match((await run(['bash', '-c', ping!])).stdout, /^HTTP\/1\.1 200 [\s\S]*\r\nratelimit: "client";r=\d+/)
   t.match((await run(['bash', '-c', write!])).stdout, /^HTTP\/1\.1 200 [\s\S]*"subject":"\/books\/42"/)
   const { stdout } = await run(['bash', '-c', `${observe!} --max-time 1 || true`])
