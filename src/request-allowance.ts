@@ -166,7 +166,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      if (this.#replyOf()?.sent !== true) return this.#chargeLate(caller, charges, early, ofRoute)
+      if (this.#replyOf()?.sent !== true) return this.#chargeLate(caller, charges, early)
       // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
       for (const reservation of early) reservation.release()
       return undefined
@@ -281,9 +281,9 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     caller: ResolvedCaller,
     charges: readonly FirstCharge[],
     early: readonly Reservation[],
-    ofRoute: readonly BoundSet[],
   ): Denial | undefined {
     const { limiter } = this.#services
+    const ofRoute = this.#routeBounds()
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
       this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
@@ -310,6 +310,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #routeBounds(): readonly BoundSet[] {
+    // The app may have put others in their place while the request was under way.
+    if (this.#ofRoute?.some(({ isDisposed }) => isDisposed)) this.#ofRoute = undefined
     this.#ofRoute ??= this.boundsOfRoute?.() ?? []
     return this.#ofRoute
   }
