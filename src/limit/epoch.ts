@@ -2,26 +2,26 @@ import type { Kind } from './kind.ts'
 import type { EpochLimit } from './limit.ts'
 
 /**
- * At most `count` units while the epoch number stays. It remembers the number of the epoch last spent in plus one, and
- * what was spent in it. Only the source knows when the next epoch begins, if anybody does.
+ * At most `count` units while the epoch number stays. It remembers the number of the epoch last spent in, and what was
+ * spent in it: epoch 0 and nothing where nothing was. Only the source knows when the next epoch begins, if anybody does.
  */
 export const epoch: Kind<EpochLimit> = {
   size: () => 2,
 
   fits(limit, state, at, _now, units, held) {
-    return spentIn(epochMark(limit, state, at), state, at) + held + units <= limit.count
+    return spentIn(epochNumber(limit, state, at), state, at) + held + units <= limit.count
   },
 
   record(limit, state, at, _now, units) {
-    let mark: number
+    let number: number
     try {
-      mark = epochMark(limit, state, at)
+      number = epochNumber(limit, state, at)
     } catch {
       // A source that fails only now is taken to stand still, since the other limits of the spend may be recorded already.
-      mark = Math.max(state[at]!, 1)
+      number = state[at]!
     }
-    const spent = spentIn(mark, state, at)
-    state[at] = mark
+    const spent = spentIn(number, state, at)
+    state[at] = number
     state[at + 1] = spent + units
   },
 
@@ -30,16 +30,16 @@ export const epoch: Kind<EpochLimit> = {
   },
 
   remainingUnits(limit, state, at, _now, held) {
-    return Math.max(0, limit.count - held - spentIn(epochMark(limit, state, at), state, at))
+    return Math.max(0, limit.count - held - spentIn(epochNumber(limit, state, at), state, at))
   },
 
   fullInMs(limit, state, at) {
-    return spentIn(epochMark(limit, state, at), state, at) === 0 ? 0 : nextEpochInMs(limit)
+    return spentIn(epochNumber(limit, state, at), state, at) === 0 ? 0 : nextEpochInMs(limit)
   },
 }
 
-/** The number of the epoch now, plus one; never one before that last spent in. */
-function epochMark(limit: EpochLimit, state: Float64Array, at: number): number {
+/** The number of the epoch now; never one before that last spent in. */
+function epochNumber(limit: EpochLimit, state: Float64Array, at: number): number {
   const number = limit.epoch()
   if (!Number.isSafeInteger(number) || number < 0) {
     const shown = typeof number === 'number' || number === null ? String(number) : `a value of type ${typeof number}`
@@ -47,11 +47,11 @@ function epochMark(limit: EpochLimit, state: Float64Array, at: number): number {
       `epoch: the source must return a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, and returned ${shown}`,
     )
   }
-  return Math.max(number + 1, state[at]!)
+  return Math.max(number, state[at]!)
 }
 
-function spentIn(mark: number, state: Float64Array, at: number): number {
-  return state[at] === mark ? state[at + 1]! : 0
+function spentIn(number: number, state: Float64Array, at: number): number {
+  return state[at] === number ? state[at + 1]! : 0
 }
 
 /** What the source says, in whole ms and at least 1; null when it says nothing that can be waited for. */

@@ -3,12 +3,12 @@ import type { Kind } from './kind.ts'
 import type { TimedLimit } from './limit.ts'
 import { isLatest, msUntilOrLatest } from './saturation.ts'
 
-// A ring of at most `count` entries, oldest first; each entry is one instant and how many units were recorded before it.
-// So what counts is one difference, found by bisection, and no question has to walk or to tidy the ring.
-const FIRST = 0
-const LENGTH = 1
-const RECORDED = 2
-const ENTRIES = 3
+// How many entries were ever made, how many units were ever recorded, and a ring of the latest `count` entries: an
+// instant, and the units recorded before it. So what counts is one difference, from an entry that is found by bisection:
+// no question has to walk the ring, and nothing has to tidy it.
+const MADE = 0
+const RECORDED = 1
+const RING = 2
 const SECONDS = 0
 const NANOS = 1
 const BEFORE = 2
@@ -19,70 +19,66 @@ const CYCLE = 2 ** 40
 
 /**
  * The exact log: never more than the count in any half-open window of time. An entry counts until one window after it.
- * Spends at the same instant share an entry. Memory is in proportion to the count.
+ * Memory is in proportion to the count.
  */
 export const slidingLog: Kind<TimedLimit> = {
-  size: (limit) => ENTRIES + ENTRY_SIZE * limit.count,
+  size: (limit) => RING + ENTRY_SIZE * limit.count,
 
   fits(limit, state, at, now, units, held) {
-    return unitsFrom(limit, state, at, expired(limit, state, at, now)) + held + units <= limit.count
+    return unitsFrom(limit, state, at, firstCounting(limit, state, at, now)) + held + units <= limit.count
   },
 
   record(limit, state, at, now, units) {
-    if (isLatest(now)) return
-    const length = state[at + LENGTH]!
+    const made = state[at + MADE]!
     const recorded = state[at + RECORDED]!
-    const last = length === 0 ? -1 : entry(limit, state, at, length - 1)
-    state[at + RECORDED] = (recorded + units) % CYCLE
-    if (last !== -1 && state[last + SECONDS] === now.seconds && state[last + NANOS] === now.nanos) return
-    // The ring is full of entries that count only if more was recorded than fits: the oldest goes.
-    const gone = Math.max(expired(limit, state, at, now), length === limit.count ? 1 : 0)
-    state[at + FIRST] = (state[at + FIRST]! + gone) % limit.count
-    state[at + LENGTH] = length - gone + 1
-    const added = entry(limit, state, at, length - gone)
+    // Each entry that counts has at least one unit, so the one that is overwritten counts no more.
+    const added = entry(limit, at, made)
     state[added + SECONDS] = now.seconds
     state[added + NANOS] = now.nanos
     state[added + BEFORE] = recorded
+    state[at + MADE] = made + 1
+    state[at + RECORDED] = (recorded + units) % CYCLE
   },
 
   retryDelayMs(limit, state, at, now, units, held) {
     const room = limit.count - held - units
     if (room < 0) return null
-    // The first entry with which, when it has expired too, enough has.
-    let low = expired(limit, state, at, now)
-    let high = state[at + LENGTH]! - 1
+    // The first entry with which, once it counts no more either, there is room.
+    let low = firstCounting(limit, state, at, now)
+    let high = state[at + MADE]! - 1
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
       if (unitsFrom(limit, state, at, middle + 1) <= room) high = middle
       else low = middle + 1
     }
-    return msUntilExpired(limit, state, entry(limit, state, at, low), now)
+    return msWhileCounting(limit, state, entry(limit, at, low), now)
   },
 
   remainingUnits(limit, state, at, now, held) {
-    return Math.max(0, limit.count - held - unitsFrom(limit, state, at, expired(limit, state, at, now)))
+    return Math.max(0, limit.count - held - unitsFrom(limit, state, at, firstCounting(limit, state, at, now)))
   },
 
   fullInMs(limit, state, at, now) {
-    const length = state[at + LENGTH]!
-    if (expired(limit, state, at, now) === length) return 0
-    return msUntilExpired(limit, state, entry(limit, state, at, length - 1), now)
+    const made = state[at + MADE]!
+    if (firstCounting(limit, state, at, now) === made) return 0
+    return msWhileCounting(limit, state, entry(limit, at, made - 1), now)
   },
 }
 
-/** Where the entry with this index, 0 for the oldest, is. */
-function entry(limit: TimedLimit, state: Float64Array, at: number, index: number): number {
-  return at + ENTRIES + ENTRY_SIZE * ((state[at + FIRST]! + index) % limit.count)
+/** Where entry `number`, counted from 0 since the first ever made, is or was. */
+function entry(limit: TimedLimit, at: number, number: number): number {
+  return at + RING + ENTRY_SIZE * (number % limit.count)
 }
 
-/** How many entries, from the oldest on, no longer count. */
-function expired(limit: TimedLimit, state: Float64Array, at: number, now: Readonly<Instant>): number {
-  let low = 0
-  let high = state[at + LENGTH]!
-  if (isLatest(now)) return high
+/** The number of the oldest entry that still counts, or that of the next to be made when none does. */
+function firstCounting(limit: TimedLimit, state: Float64Array, at: number, now: Readonly<Instant>): number {
+  const made = state[at + MADE]!
+  if (isLatest(now)) return made
+  let low = Math.max(0, made - limit.count)
+  let high = made
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = entry(limit, state, at, middle)
+    const found = entry(limit, at, middle)
     const aheadSeconds = state[found + SECONDS]! + limit.windowSeconds - now.seconds
     if (aheadSeconds > 0 || (aheadSeconds === 0 && state[found + NANOS]! > now.nanos)) high = middle
     else low = middle + 1
@@ -90,12 +86,12 @@ function expired(limit: TimedLimit, state: Float64Array, at: number, now: Readon
   return low
 }
 
-/** The units of the entries from this index on. */
-function unitsFrom(limit: TimedLimit, state: Float64Array, at: number, index: number): number {
-  if (index === state[at + LENGTH]) return 0
-  return (state[at + RECORDED]! - state[entry(limit, state, at, index) + BEFORE]! + CYCLE) % CYCLE
+/** The units of all entries from this number on. */
+function unitsFrom(limit: TimedLimit, state: Float64Array, at: number, number: number): number {
+  if (number === state[at + MADE]) return 0
+  return (state[at + RECORDED]! - state[entry(limit, at, number) + BEFORE]! + CYCLE) % CYCLE
 }
 
-function msUntilExpired(limit: TimedLimit, state: Float64Array, found: number, now: Readonly<Instant>): number {
+function msWhileCounting(limit: TimedLimit, state: Float64Array, found: number, now: Readonly<Instant>): number {
   return msUntilOrLatest(state[found + SECONDS]! + limit.windowSeconds, state[found + NANOS]!, now)
 }

@@ -16,7 +16,6 @@ export const slidingWindow: Kind<TimedLimit> = {
   size: () => 3,
 
   fits(limit, state, at, now, units, held) {
-    if (units + held > limit.count) return false
     const number = windowOf(limit, now)
     const room = limit.count - held - units - currentOf(state, at, number)
     return carriedUnitSeconds(previousOf(state, at, number), limit.windowSeconds, now) <= room * limit.windowSeconds

@@ -77,12 +77,19 @@ t.test(
 )
 
 t.test('where more is recorded than fits, a limit that is earned back counts all of it, exactly', async (t) => {
-  const world = { nowNs: 0n }
-  const key = new Key({ count: 3, windowSeconds: 8_640_000 }, world)
-  for (let i = 0; i < 10; i++) key.record(1)
-  t.equal(key.fullInMs(), 28_800_000_000)
+  const world = { nowNs: 1n }
+  const key = new Key({ count: 1, windowSeconds: 8_639_999 }, world)
+  for (let i = 0; i < 10; i++) {
+    key.record(1)
+    world.nowNs += 1n
+  }
+  // All is back 10 windows after the first was recorded, 1 ns after the start.
+  world.nowNs = second + 1n
+  t.equal(key.fullInMs(), 86_399_989_000)
+  world.nowNs -= 1n
+  t.equal(key.fullInMs(), 86_399_989_001)
   key.record(Number.MAX_SAFE_INTEGER)
-  t.equal(key.fullInMs(), 2 ** 34 * 1000)
+  t.equal(key.fullInMs(), 2 ** 34 * 1000 - 1000)
 })
 
 t.test('where more is recorded than fits, a sliding window is full', async (t) => {

@@ -100,6 +100,24 @@ t.test('a window counts in full at the start of the next, by half in the middle,
   }
 })
 
+t.test('what is left of a window is worked out without rounding, to the nanosecond', async () => {
+  // A count whose products with nanoseconds come within k of a whole number of units, where a double would round across.
+  const count = 999_999_937
+  const inverse = 873_015_873n
+  assert.equal((BigInt(count) * inverse) % second, 1n)
+  for (let k = -64n; k <= 64n; k++) {
+    const nanos = (((k * inverse) % second) + second) % second
+    const world = { nowNs: 0n }
+    const key = new Key({ kind: 'sliding_window', count, windowSeconds: 1 }, world)
+    key.spend(count)
+    world.nowNs = second + nanos
+    const remaining = Number((BigInt(count) * nanos) / second)
+    assert.equal(key.remainingUnits(), remaining, `${nanos} ns`)
+    if (remaining > 0) assert.ok(key.fits(remaining))
+    assert.ok(!key.fits(remaining + 1))
+  }
+})
+
 t.test('the delay may lie in this window, at its end, in the next, and at the end of that', async (t) => {
   const world = { nowNs: 0n }
   const key = new Key({ kind: 'sliding_window', count: 10, windowSeconds }, world)
