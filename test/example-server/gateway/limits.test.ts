@@ -98,7 +98,11 @@ const KEYED: [per: string, alike: Record<string, string>[], apart: Record<string
   ['token', [petra, petra], [petra2, petraInBrowser, paul, tom, {}]],
   ['organisation', [petra, paul, petraInBrowser], [tom, {}]],
   ['route', [petra, paul, tom, {}], []],
-  ['address', [petra, paul, tom, {}], [{ 'x-forwarded-for': '203.0.113.9' }, { 'x-forwarded-for': '2001:db8::1' }]],
+  [
+    'address',
+    [petra, paul, tom, {}],
+    ['203.0.113.9', '2001:db8::1', '2001:db8::2'].map((address) => ({ 'x-forwarded-for': address })),
+  ],
 ]
 
 for (const [per, alike, apart] of KEYED) {

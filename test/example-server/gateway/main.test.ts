@@ -67,10 +67,12 @@ t.test('what is wrong stops the start with code 1 and one line for each problem'
       /^.*bad\.toml: routes\[0\]\.rules\[0\]\.window: .*, got "P2D"\n.*bad\.toml: nodes: .*\n$/,
     ],
   ]
-  for (const [args, more, pattern] of rows) {
-    const { code, stderr } = await outcome([...MAIN, ...args], { env: { ...process.env, PORT: '0', ...more } })
-    t.equal(code, 1, args.join(' '))
-    t.match(stderr, pattern)
+  const outcomes = await Promise.all(
+    rows.map(([args, more]) => outcome([...MAIN, ...args], { env: { ...process.env, PORT: '0', ...more } })),
+  )
+  for (const [i, { code, stderr }] of outcomes.entries()) {
+    t.equal(code, 1, rows[i]![0].join(' '))
+    t.match(stderr, rows[i]![2])
   }
   t.match(await outcome([...MAIN, '--help']), { code: 0, stdout: /^Usage: .*--config/ })
 })
