@@ -35,10 +35,18 @@ export class BoundSet {
     this.#ledger = ledger
   }
 
-  /** Gives back the memory of its counters. It must not be used any more: a spend under it is an Error. */
+  /**
+   * Gives back the memory of its counters. It must not be used any more: a spend under it is an Error. A request that is under
+   * way asks the `bounds` of its route again, which must not name it any more.
+   */
   dispose(): void {
     this.#disposed = true
     for (const { meter } of this.#bounds) this.#ledger.dispose(meter)
+  }
+
+  /** @internal */
+  get isDisposed(): boolean {
+    return this.#disposed
   }
 
   /** @internal Whether it holds a bound of this category that needs an identity. */

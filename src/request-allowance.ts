@@ -180,7 +180,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     const late = (caller: ResolvedCaller) => {
       if (this.#replyOf()?.sent !== true) {
-        return orRelease(() => this.#chargeLate(caller, charges, early, ofRoute))
+        return orRelease(() => this.#chargeLate(caller, charges, early))
       }
       // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
       for (const reservation of early) reservation.release()
@@ -302,10 +302,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     caller: ResolvedCaller,
     charges: readonly FirstCharge[],
     early: readonly Reservation[],
-    ofRoute: readonly BoundSet[],
   ): Denial | undefined {
     const { limiter } = this.#services
     const made = [...early]
+    const ofRoute = this.#routeBounds()
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
       this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
@@ -337,6 +337,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #routeBounds(): readonly BoundSet[] {
     // Not known before the route's charge, as in the hooks of the instance.
     if (this.boundsOfRoute === undefined) return []
+    // The app may have put others in their place while the request was under way.
+    if (this.#ofRoute?.some(({ isDisposed }) => isDisposed)) this.#ofRoute = undefined
     // One that is named twice is counted once.
     this.#ofRoute ??= [...new Set(this.boundsOfRoute())]
     return this.#ofRoute
