@@ -217,3 +217,40 @@ t.test('an epoch that lasts longer than was said loses nothing', async (t) => {
   t.same(['c', 'c', 'c'].map(spend), [true, true, false], 'shares what is left')
   t.same(['a', 'a', 'b', 'b'].map(spend), [true, false, true, false])
 })
+
+t.test(
+  'RATE-050 RATE-051: open reservations take no memory beside the table, and are never more than they say',
+  async (t) => {
+    const limiter = createLimiter({
+      rateLimits: { maxMemoryMib: 1, categories: { work: { default: perMinute(5) } } },
+      clock: manualClock(),
+    })
+    const left = (name: string) => limiter.remaining(apiKey(name), 'work')[0]!.units
+    const bytes = limiter.stats().bytes
+    const { slots } = limiter.stats()
+    const open = Array.from({ length: 2 * slots }, (_, i) => limiter.reserve(apiKey(`${i}`), 'work', 2))
+    t.ok(
+      open.every(({ admitted }) => admitted),
+      'nobody is denied for want of room',
+    )
+    t.equal(limiter.stats().bytes, bytes)
+    t.ok(limiter.stats().forgotten >= slots, 'those beyond are forgotten, and counted as that')
+    const units = open.map((_, i) => left(`${i}`))
+    t.ok(units.every((one) => one === 3 || one === 5))
+    t.equal(units.filter((one) => one === 3).length, 2 * slots - limiter.stats().forgotten)
+    for (const made of open) if (made.admitted) made.reservation.release()
+    t.ok(open.every((_, i) => left(`${i}`) === 5))
+    t.ok(limiter.spend(apiKey('0'), 'work', 5).admitted)
+    t.equal(left('0'), 0)
+  },
+)
+
+t.test('RATE-051: a flood of fresh callers does not push out what is held', async (t) => {
+  const limiter = createLimiter({
+    rateLimits: { maxMemoryMib: 1, categories: { work: { default: perMinute(5) } } },
+    clock: manualClock(),
+  })
+  const held = Array.from({ length: 100 }, (_, i) => limiter.reserve(apiKey(`held ${i}`), 'work', 2))
+  for (let i = 0; i < 2 * limiter.stats().slots; i++) limiter.spend(apiKey(`${i}`), 'work', 5)
+  t.ok(held.every((_, i) => limiter.remaining(apiKey(`held ${i}`), 'work')[0]!.units === 3))
+})
