@@ -145,7 +145,7 @@ t.test('renderRejection makes the body, of the plugin or over it of the route', 
     },
   }
   for (const hooks of ['no hook', 'an async onSend hook']) {
-    const { ask } = await plainApp(t, {
+    const { ask, log } = await plainApp(t, {
       limits: { request: '' },
       allowance: { renderRejection: () => 'of the plugin', bounds: [everyone('1/60')] },
       routes: (app) => {
@@ -184,6 +184,7 @@ t.test('renderRejection makes the body, of the plugin or over it of the route', 
         t.match(await ask(encodeURI(url)), answer, `${url}, ${hooks}`)
       }
     }
+    t.same(log, [], `${hooks}: nothing is sent twice`)
   }
   t.match(told, [{ category: 'request', bound: 'all', limit: { count: 1, windowSeconds: 60 }, retryDelayMs: 60_000 }])
 })

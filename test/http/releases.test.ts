@@ -188,7 +188,12 @@ t.test('nothing can be held before it is known which response it is for', async 
 })
 
 t.test('a client that leaves while identify works does no harm, and keeps nothing', async (t) => {
-  for (const http2 of [false, true]) {
+  for (const [http2, identity] of [
+    [false, apiKey('leaver')],
+    [true, apiKey('leaver')],
+    [false, undefined],
+    [true, undefined],
+  ] as const) {
     let goOn = () => {}
     let arrived = () => {}
     const gate = new Promise<void>((resolve) => {
@@ -197,7 +202,7 @@ t.test('a client that leaves while identify works does no harm, and keeps nothin
     const asked = new Promise<void>((resolve) => {
       arrived = resolve
     })
-    const { url, port, limiter, app } = await listeningPlainApp(t, {
+    const { url, port, limiter, app, log } = await listeningPlainApp(t, {
       http2,
       limits: { request: '10/60' },
       allowance: {
@@ -206,7 +211,7 @@ t.test('a client that leaves while identify works does no harm, and keeps nothin
           if (request.headers['x-caller'] !== 'leaver') return apiKey('other')
           arrived()
           await gate
-          return apiKey('leaver')
+          return identity
         },
       },
       routes: (app) => app.post('/', { config: { allowance: { holds: ['slot'] } } }, async () => 'ok'),
@@ -235,6 +240,7 @@ t.test('a client that leaves while identify works does no harm, and keeps nothin
     goOn()
     await new Promise((resolve) => setTimeout(resolve, 20))
     t.equal(limiter.hold(apiKey('leaver'), 'slot').admitted, true, 'the hold is given back')
+    t.same(log, [], 'and nothing went wrong')
     if (http2) {
       const stream = request(openSession(t, url), '/', { ...as('other'), ...json })
       stream.end('{}')

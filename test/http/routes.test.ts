@@ -52,6 +52,19 @@ t.test('a HEAD route of its own has its own charges', async (t) => {
   t.same(left(), [994])
 })
 
+t.test('a HEAD route for another host is none of a GET route’s', async (t) => {
+  const { statuses } = await plainApp(t, {
+    allowance: { routes: { bounds: [everyone('1/60', 'few')] } },
+    fastify: { exposeHeadRoutes: false },
+    routes: (app) => {
+      app.get('/', { constraints: { host: 'a.example' } }, ok)
+      app.head('/', { constraints: { host: 'b.example' } }, ok)
+    },
+  })
+  t.equal(await statuses(2, '/', { headers: { host: 'a.example' } }), '200 429')
+  t.equal(await statuses(1, '/', { method: 'HEAD', headers: { host: 'b.example' } }), '200')
+})
+
 t.test('two routes that share one config have counters of their own', async (t) => {
   const shared = few()
   const { statuses } = await plainApp(t, {

@@ -164,6 +164,21 @@ for (const path of ['/', '/thrown']) {
   )
 }
 
+t.test('HTTP/1.1: a request behind one whose connection ends is neither served nor charged', async (t) => {
+  const { port, bodies, left } = await refusing(t, { maxDiscardBytes: 1000 })
+  const { write, response, closed } = await openSocket(t, port)
+  const next = headOf('/', [
+    ['x-caller', 'other'],
+    ['content-type', 'application/json'],
+    ['content-length', 2],
+  ])
+  write(`${post('/', 1001)}${'x'.repeat(1001)}${next}{}`)
+  isRefusal(t, await response(), 'the first')
+  await closed
+  t.same(bodies, [])
+  t.same(left('other'), [1])
+})
+
 t.test('handlerTimeout that ends the wait for a body frees its connection or stream', async (t) => {
   for (const http2 of [false, true]) {
     const server = await listeningPlainApp(t, {
