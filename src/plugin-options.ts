@@ -4,14 +4,14 @@ import type { ChargesOptionEntry } from './charge/charges-option.ts'
 import type { Clock } from './clock/clock.ts'
 import type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
 import { MAX_WINDOW_SECONDS } from './limit/ranges.ts'
-import { Limiter } from './limiter.ts'
-import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
+import { Limiter } from './limiter/limiter.ts'
+import type { BoundOptions as AnyBoundOptions, HoldOptions as AnyHoldOptions } from './policy/bound-options.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { flag, mustBe, oneOf, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import type { FieldStyle } from './rejection/rate-limit-fields.ts'
-import type { Identify, OnDenied } from './request-allowance.ts'
+import type { Identify, OnDenied } from './request/request-allowance.ts'
 import { defaultRentOf, type RentOf } from './stream/rent.ts'
 
 /** What an open stream pays, in advance for each period that it is open. */
@@ -32,6 +32,12 @@ export interface StreamsOptions {
    */
   maxOpen?: number | undefined
 }
+
+/** A bound: limits that are counted per something, and apply to some or all. `Request`: what its functions are given. */
+export type BoundOptions<Request = FastifyRequest> = AnyBoundOptions<Request>
+
+/** A hold: how many of something may be open at a time. `Request`: what its functions are given. */
+export type HoldOptions<Request = FastifyRequest> = AnyHoldOptions<Request>
 
 /** The header fields by which plain routes tell what is left. */
 export interface RateLimitHeadersOptions {
@@ -84,10 +90,10 @@ export interface AllowanceOptions {
    * Limits per something else than the caller, which a spend must fit as well: per address, for everyone, … Not beside
    * `limiter`, which has its own. Default: none.
    */
-  bounds?: readonly BoundOptions<FastifyRequest>[] | undefined
+  bounds?: readonly BoundOptions[] | undefined
 
   /** What can be held with `request.hold` or a route's `holds`, and how many of it. Not beside `limiter`. Default: none. */
-  holds?: readonly HoldOptions<FastifyRequest>[] | undefined
+  holds?: readonly HoldOptions[] | undefined
 
   /**
    * What plain HTTP routes cost that are registered after the plugin, in its scope or below, and what bounds them; a route's own

@@ -1,11 +1,11 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { Denial } from '../limiter.ts'
+import type { Denial } from '../limiter/limiter.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
 import { leave } from '../rejection/leave.ts'
 import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
-import { ClientGoneError } from '../request-origin.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
+import { ClientGoneError } from '../request/request-origin.ts'
 import { refuse } from './refuse.ts'
 
 /**

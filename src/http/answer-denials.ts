@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { asPlainError } from '../rejection/http.ts'
 import { passOn } from '../rejection/pass-on.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
 import { type AnswerOptions, refuseRequest } from './answer.ts'
 import type { RenderRejection } from './route-terms.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Denial } from '../limiter.ts'
+import type { Denial } from '../limiter/limiter.ts'
 import { exposedHeaders } from '../rejection/exposed-headers.ts'
 import { PROBLEM_MEDIA_TYPE, quotaExceeded } from '../rejection/problem.ts'
 import { type FieldStyle, rateLimitFields } from '../rejection/rate-limit-fields.ts'
 import { retryAfterSeconds } from '../rejection/retry-after.ts'
 import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
 import { quotaPolicies } from './quota.ts'
 import type { RenderRejection } from './route-terms.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BoundSet } from '../bound-set.ts'
-import type { Denial, Limiter } from '../limiter.ts'
+import { BoundSet } from '../limiter/bound-set.ts'
+import type { Denial, Limiter } from '../limiter/limiter.ts'
 import type { Bound } from '../policy/bounds.ts'
 import {
   type CheckedRouteAllowance,
@@ -8,7 +8,7 @@ import {
   parseRouteAllowance,
   type RouteAllowance as RouteAllowanceOf,
 } from '../policy/route-allowance.ts'
-import type { FirstCharge } from '../request-allowance.ts'
+import type { FirstCharge } from '../request/request-allowance.ts'
 
 /** What a plain HTTP route costs, and what bounds it: `config.allowance` of a route, and the plugin's options `routes` and `notFound`. */
 export type RouteAllowance = RouteAllowanceOf<FastifyRequest, FastifyReply, Denial, BoundSet>

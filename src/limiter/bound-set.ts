@@ -1,11 +1,11 @@
-import type { Fingerprint } from './ledger/fingerprint.ts'
-import { type Account, LedgerFullError, type MemoryLedger, type MeterOptions } from './ledger/memory-ledger.ts'
-import type { Meter } from './ledger/meter.ts'
-import type { CountedLimit } from './limit/limit.ts'
-import { boundKey, type Identified, type NamedTarget, type Origin } from './policy/bound-key.ts'
-import type { Bound } from './policy/bounds.ts'
-import type { Hold } from './policy/holds.ts'
-import { AllowanceOptionsError, type OptionProblem } from './policy/options-error.ts'
+import type { Fingerprint } from '../ledger/fingerprint.ts'
+import { type Account, LedgerFullError, type MemoryLedger, type MeterOptions } from '../ledger/memory-ledger.ts'
+import type { Meter } from '../ledger/meter.ts'
+import type { CountedLimit } from '../limit/limit.ts'
+import { boundKey, type Identified, type NamedTarget, type Origin } from '../policy/bound-key.ts'
+import type { Bound } from '../policy/bounds.ts'
+import type { Hold } from '../policy/holds.ts'
+import { AllowanceOptionsError, type OptionProblem } from '../policy/options-error.ts'
 
 /** A bound, or a hold, that counts. */
 export interface CountedBound {

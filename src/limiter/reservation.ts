@@ -1,4 +1,4 @@
-import type { HeldSpend, MemoryLedger } from './ledger/memory-ledger.ts'
+import type { HeldSpend, MemoryLedger } from '../ledger/memory-ledger.ts'
 
 /** Something that counts against its bounds until it is released: what a request or a stream keeps open. */
 export interface Hold {

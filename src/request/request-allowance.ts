@@ -1,19 +1,18 @@
 import type { Http2ServerRequest } from 'node:http2'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { BoundSet } from './bound-set.ts'
-import type { Caller } from './caller/caller.ts'
-import { undeclaredSpend } from './charge/handler-spend.ts'
-import type { RpcCharging } from './connect/rpc-charges.ts'
-import type { Account } from './ledger/memory-ledger.ts'
-import { checkedCost, type Denial, type Limiter, type RemainingUnits, type ResolvedCaller } from './limiter.ts'
-import { type Attributes, attributesOf } from './policy/bound-key.ts'
-import { denialError } from './rejection/denial-error.ts'
-import { asHttpError } from './rejection/http.ts'
+import type { Caller } from '../caller/caller.ts'
+import { type HandlerSpends, undeclaredSpend } from '../charge/handler-spend.ts'
+import type { Account } from '../ledger/memory-ledger.ts'
+import type { BoundSet } from '../limiter/bound-set.ts'
+import { checkedCost, type Denial, type Limiter, type RemainingUnits, type ResolvedCaller } from '../limiter/limiter.ts'
+import { type Hold, Reservation } from '../limiter/reservation.ts'
+import { type Attributes, attributesOf } from '../policy/bound-key.ts'
+import { denialError } from '../rejection/denial-error.ts'
+import { asHttpError } from '../rejection/http.ts'
+import type { OpenStream } from '../stream/open-stream.ts'
 import { ClientGoneError, RequestOrigin } from './request-origin.ts'
-import { type Hold, Reservation } from './reservation.ts'
 import { onEnd } from './response-end.ts'
-import type { OpenStream } from './stream/open-stream.ts'
 
 /**
  * Who a request is from, and what bounds go by beside that: its `user`, `token`, `organisation` and `roles`. Nothing, or a JWT
@@ -196,7 +195,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   /** @param rpc The RPC whose handler spends, which must declare it; undefined: outside of a handler. */
-  async spend(category: string, cost: number, rpc?: RpcCharging): Promise<void> {
+  async spend(category: string, cost: number, rpc?: HandlerSpends): Promise<void> {
     await this.#reporting('spend failed', async () => {
       const id = this.#categoryId(category, rpc)
       const accounts = await this.#accounts(id)
@@ -206,7 +205,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   /** @param rpc As for `spend`. */
-  async reserve(category: string, cost: number, rpc?: RpcCharging): Promise<Reservation> {
+  async reserve(category: string, cost: number, rpc?: HandlerSpends): Promise<Reservation> {
     return this.#reporting('reserve failed', async () => {
       const id = this.#categoryId(category, rpc)
       return this.#keep(this.#services.limiter.reserveIn(await this.#accounts(id), id, checkedCost(cost)))
@@ -392,7 +391,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   /** The number of a category, which the RPC whose handler spends must declare. */
-  #categoryId(category: string, rpc: RpcCharging | undefined): number {
+  #categoryId(category: string, rpc: HandlerSpends | undefined): number {
     const declared = rpc?.byHandler.get(category)
     if (declared !== undefined) return declared
     const id = this.#services.limiter.categoryId(category)

@@ -1,10 +1,10 @@
+import type { Caller } from '../caller/caller.ts'
+import type { MemoryLedger } from '../ledger/memory-ledger.ts'
+import type { Meter } from '../ledger/meter.ts'
+import type { Limit } from '../limit/limit.ts'
+import { AllowanceOptionsError } from '../policy/options-error.ts'
+import type { LimitTable, Policy } from '../policy/policy.ts'
 import { asProblem } from './bound-set.ts'
-import type { Caller } from './caller/caller.ts'
-import type { MemoryLedger } from './ledger/memory-ledger.ts'
-import type { Meter } from './ledger/meter.ts'
-import type { Limit } from './limit/limit.ts'
-import { AllowanceOptionsError } from './policy/options-error.ts'
-import type { LimitTable, Policy } from './policy/policy.ts'
 
 /** The meters of one caller's limits, by category id. undefined where everything is admitted. */
 export type MeterTable = readonly (Meter | undefined)[]

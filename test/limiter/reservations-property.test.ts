@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { type BoundOptions, createLimiter, manualClock } from '../src/index.ts'
-import { millisecond, second } from './support/limiter-of.ts'
+import { type BoundOptions, createLimiter, manualClock } from '../../src/index.ts'
+import { millisecond, second } from '../support/limiter-of.ts'
 
 type Per = BoundOptions<unknown>['per']
 

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import t from 'tap'
-import allowance, { type BoundSet, createLimiter, manualClock } from '../src/index.ts'
+import allowance, { type BoundSet, createLimiter, manualClock } from '../../src/index.ts'
 
 /** An app with one route, whose bounds can be replaced, and whose requests wait for `open` to be known. */
 async function replaceable(t: { teardown(run: () => unknown): unknown }) {

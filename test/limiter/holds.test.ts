@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { HoldOptions } from '../src/index.ts'
-import { boundsLimiter, type Req } from './support/bounds-limiter.ts'
-import { apiKey } from './support/limiter-of.ts'
+import type { HoldOptions } from '../../src/index.ts'
+import { boundsLimiter, type Req } from '../support/bounds-limiter.ts'
+import { apiKey } from '../support/limiter-of.ts'
 
 const hold = (more: Partial<HoldOptions<Req>> = {}): HoldOptions<Req> => ({
   name: 'stream',

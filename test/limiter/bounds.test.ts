@@ -1,8 +1,8 @@
 import t from 'tap'
-import { callerKey } from '../src/caller/key.ts'
-import type { BoundOptions, Denial, Limiter, Reservation, ResolveContext, SpendResult } from '../src/index.ts'
-import { boundsLimiter, perMinute, type Req } from './support/bounds-limiter.ts'
-import { address, apiKey, jwt } from './support/limiter-of.ts'
+import { callerKey } from '../../src/caller/key.ts'
+import type { BoundOptions, Denial, Limiter, Reservation, ResolveContext, SpendResult } from '../../src/index.ts'
+import { boundsLimiter, perMinute, type Req } from '../support/bounds-limiter.ts'
+import { address, apiKey, jwt } from '../support/limiter-of.ts'
 
 type Admitted = { admitted: true; reservation: Reservation }
 type Who = readonly [Parameters<Limiter['resolve']>[0], ResolveContext?]

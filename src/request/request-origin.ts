@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { fullForm } from './caller/address.ts'
-import { requestAddress } from './caller/request-address.ts'
-import type { TrustedProxies } from './caller/trusted-proxies.ts'
-import type { Origin } from './policy/bound-key.ts'
+import { fullForm } from '../caller/address.ts'
+import { requestAddress } from '../caller/request-address.ts'
+import type { TrustedProxies } from '../caller/trusted-proxies.ts'
+import type { Origin } from '../policy/bound-key.ts'
 
 /** The key of a route's `config` under which it is named for bounds per route. Without it: by its methods and path. */
 export const routeName = Symbol('fastify-allowance.routeName')

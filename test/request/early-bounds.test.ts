@@ -1,12 +1,17 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import allowance, { type AllowanceOptions, type BoundOptions, manualClock, type RouteAllowance } from '../src/index.ts'
-import { perMinute } from './support/bounds-limiter.ts'
-import { apiKey } from './support/limiter-of.ts'
-import { gate, until } from './support/live-app.ts'
-import { createFastify, domain, type Teardown } from './support/matrix-app.ts'
-import { collectGarbage } from './support/process-memory.ts'
+import allowance, {
+  type AllowanceOptions,
+  type BoundOptions,
+  manualClock,
+  type RouteAllowance,
+} from '../../src/index.ts'
+import { perMinute } from '../support/bounds-limiter.ts'
+import { apiKey } from '../support/limiter-of.ts'
+import { gate, until } from '../support/live-app.ts'
+import { createFastify, domain, type Teardown } from '../support/matrix-app.ts'
+import { collectGarbage } from '../support/process-memory.ts'
 
 interface Setup extends Partial<Pick<AllowanceOptions, 'identify' | 'onDenied' | 'holds'>> {
   bounds?: AllowanceOptions['bounds']

@@ -1,9 +1,9 @@
+import type { Fingerprint } from '../ledger/fingerprint.ts'
+import type { Account } from '../ledger/memory-ledger.ts'
+import type { Identified, Origin } from '../policy/bound-key.ts'
+import { CALLER_BOUND } from '../policy/target.ts'
 import type { BoundSet } from './bound-set.ts'
 import type { MeterTable } from './caller-meters.ts'
-import type { Fingerprint } from './ledger/fingerprint.ts'
-import type { Account } from './ledger/memory-ledger.ts'
-import type { Identified, Origin } from './policy/bound-key.ts'
-import { CALLER_BOUND } from './policy/target.ts'
 
 /** What was worked out of a caller: which accounts a spend concerns, found once for each category. */
 export class Resolution {

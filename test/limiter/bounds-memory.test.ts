@@ -1,7 +1,7 @@
 import t from 'tap'
-import { type BoundOptions, createLimiter, type LimiterOptions, manualClock } from '../src/index.ts'
-import { boundsLimiter, perMinute, type Req } from './support/bounds-limiter.ts'
-import { apiKey } from './support/limiter-of.ts'
+import { type BoundOptions, createLimiter, type LimiterOptions, manualClock } from '../../src/index.ts'
+import { boundsLimiter, perMinute, type Req } from '../support/bounds-limiter.ts'
+import { apiKey } from '../support/limiter-of.ts'
 
 const mib = 2 ** 20
 const windows = (maxKeys: number): BoundOptions<Req>[] => [
