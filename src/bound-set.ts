@@ -24,14 +24,15 @@ export class BoundSet {
   readonly names: readonly string[]
   readonly #ledger: MemoryLedger
   readonly #bounds: readonly CountedBound[]
-  readonly #categories: ReadonlySet<number>
+  /** By category, whether it is about it; shorter than there are categories. */
+  readonly #isAbout: boolean[] = []
   #disposed = false
 
   /** @internal Use `limiter.bounds()`. */
   constructor(bounds: readonly CountedBound[], ledger: MemoryLedger) {
     this.names = bounds.map(({ target }) => target.name)
     this.#bounds = bounds
-    this.#categories = new Set(bounds.map(({ category }) => category))
+    for (const { category } of bounds) this.#isAbout[category] = true
     this.#ledger = ledger
   }
 
@@ -56,7 +57,7 @@ export class BoundSet {
 
   /** @internal Whether it holds a bound of this category at all. */
   isAbout(category: number): boolean {
-    return this.#categories.has(category)
+    return this.#isAbout[category] === true
   }
 
   /** @internal Whether it holds a bound of this category that is about everybody. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { callerKey } from '../src/caller/key.ts'
 import type { BoundOptions, Denial, Limiter, Reservation, ResolveContext, SpendResult } from '../src/index.ts'
 import { boundsLimiter, perMinute, type Req } from './support/bounds-limiter.ts'
 import { address, apiKey, jwt } from './support/limiter-of.ts'
@@ -127,7 +128,8 @@ for (const [name, { per, one, others }] of Object.entries(apart)) {
 for (const per of ['user', 'token', 'organisation'] as const) {
   t.test(`who has no ${per} is counted as the caller, and never as a ${per} that is called like it`, async (t) => {
     const { limiter } = boundsLimiter({ bounds: [{ name: 'b', per, limits: perMinute(1) }] })
-    const spelled = ['a', 'c', 'capi_key', 'api_key:a', '7:api_key1:a', '']
+    const key = callerKey(apiKey('a'))
+    const spelled = ['a', 'c', '', key, `c${key}`, `v${key}`]
     t.same(admitted(limiter, [a, a, [apiKey('b')]]), [true, false, true])
     t.same(
       admitted(

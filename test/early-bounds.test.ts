@@ -288,13 +288,15 @@ t.test(
       return { committed: made.commit(), again: made.commit() }
     })
     app.get('/forget', async (request) => {
-      const committed = await request.reserve('request', 1).then((made) => {
+      const committed: WeakRef<object>[] = []
+      for (let n = 0; n < 100; n++) {
+        const made = await request.reserve('request', 0)
         made.commit()
-        return new WeakRef(made)
-      })
-      await new Promise(setImmediate)
+        committed.push(new WeakRef(made))
+        await new Promise(setImmediate)
+      }
       collectGarbage()
-      return { forgotten: committed.deref() === undefined }
+      return { left: committed.filter((made) => made.deref() !== undefined).length }
     })
     for (let i = 0; i < 5; i++) {
       t.same((await app.inject('/keep')).json(), { units: 1 })
@@ -304,6 +306,6 @@ t.test(
     }
     t.same((await app.inject('/commit')).json(), { committed: true, again: false })
     t.equal(units(), 2)
-    t.same((await app.inject('/forget')).json(), { forgotten: true }, 'a long response does not collect them')
+    t.ok((await app.inject('/forget')).json().left < 5, 'a long response does not collect them')
   },
 )

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import replyFrom from '@fastify/reply-from'
+import replyFrom, { type FastifyReplyFromOptions } from '@fastify/reply-from'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sendProblem } from './answers.ts'
 import { withoutSession } from './identify.ts'
@@ -28,7 +28,12 @@ export type Forward = (target: Target, request: FastifyRequest, reply: FastifyRe
 
 /** Brings in the proxy. */
 export async function addForwarding(app: FastifyInstance): Promise<Forward> {
-  await app.register(replyFrom, { destroyAgent: true, disableRequestLogging: true })
+  await app.register(replyFrom, {
+    // Unless it is told so, it takes any certificate.
+    undici: { tls: { rejectUnauthorized: true } } as NonNullable<FastifyReplyFromOptions['undici']>,
+    destroyAgent: true,
+    disableRequestLogging: true,
+  })
   // Who forwarded a request, in `Via`: one that comes back has gone round in a circle.
   const pseudonym = `gateway-${randomUUID()}`
   return ({ route: { upstream, timeoutMs }, rest }, request, reply) => {

@@ -44,24 +44,30 @@ export class TableMeter implements Meter {
 
   weigh(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
     const table = this.#table
+    const limits = this.limits
     const slot = table.find(print, this.#salt)
+    const held = this.#held.of(table, print)
     this.#slot = slot
-    this.#heldUnits = this.#held.of(table, print)
+    this.#heldUnits = held
     let admitted = true
-    for (let i = 0; i < this.limits.length; i++) {
-      const limit = this.limits[i]!
-      priceInto(limit, units, this.#prices[i]!)
-      this.#debts[i] = slot === -1 ? 0 : debtNs(this.#earnedBack(slot, i), now)
-      if (!this.#fits(i, units)) admitted = false
+    for (let i = 0; i < limits.length; i++) {
+      const limit = limits[i]!
+      const price = this.#prices[i]!
+      priceInto(limit, units, price)
+      const debt = slot === -1 ? 0 : debtNs(this.#earnedBack(slot, i), now)
+      this.#debts[i] = debt
+      if (!(held === 0 ? fits(limit, price, debt) : this.#fitsBesideHeld(i, units))) admitted = false
     }
     return admitted
   }
 
   record(print: Fingerprint, _units: number, now: Readonly<Instant>): void {
-    const slot = this.#ownSlot(print, now)
-    for (let i = 0; i < this.limits.length; i++) {
-      chargeInto(this.limits[i]!, this.#prices[i]!, this.#debts[i]!, now, this.#instant)
-      this.#table.write(slot, i, this.#instant)
+    const table = this.#table
+    const limits = this.limits
+    const slot = this.#ownSlot(table, print, now)
+    for (let i = 0; i < limits.length; i++) {
+      chargeInto(limits[i]!, this.#prices[i]!, this.#debts[i]!, now, this.#instant)
+      table.write(slot, i, this.#instant)
     }
   }
 
@@ -103,10 +109,13 @@ export class TableMeter implements Meter {
 
   /** Whether the units just weighed fit under limit number `i`. */
   #fits(i: number, units: number): boolean {
+    if (this.#heldUnits > 0) return this.#fitsBesideHeld(i, units)
+    return fits(this.limits[i]!, this.#prices[i]!, this.#debts[i]!)
+  }
+
+  #fitsBesideHeld(i: number, units: number): boolean {
     const limit = this.limits[i]!
-    const debt = this.#debts[i]!
-    if (this.#heldUnits === 0) return fits(limit, this.#prices[i]!, debt)
-    return this.#heldUnits + units <= limit.count && fits(limit, this.#priceBesideHeld(i, units), debt)
+    return this.#heldUnits + units <= limit.count && fits(limit, this.#priceBesideHeld(i, units), this.#debts[i]!)
   }
 
   #priceBesideHeld(i: number, units: number): Price {
@@ -116,9 +125,9 @@ export class TableMeter implements Meter {
   }
 
   /** The slot just found, unless another meter has taken it since. */
-  #ownSlot(print: Fingerprint, now: Readonly<Instant>): number {
-    if (this.#slot !== -1 && this.#table.isAt(this.#slot, print, this.#salt)) return this.#slot
-    return this.#table.claim(print, this.#salt, now)
+  #ownSlot(table: Table, print: Fingerprint, now: Readonly<Instant>): number {
+    if (this.#slot !== -1 && table.isAt(this.#slot, print, this.#salt)) return this.#slot
+    return table.claim(print, this.#salt, now)
   }
 
   #earnedBack(slot: number, limit: number): Readonly<Instant> {

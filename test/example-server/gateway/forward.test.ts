@@ -1,8 +1,10 @@
 import { once } from 'node:events'
+import { createServer as createHttpsServer } from 'node:https'
 import { createServer } from 'node:net'
 import t from 'tap'
 import { openSocket } from '../../support/raw-http1.ts'
 import { petra, petraInBrowser, route, start, startUpstream } from './harness.ts'
+import { selfSigned } from './self-signed.ts'
 
 const routes = `
 [[routes]]
@@ -244,6 +246,23 @@ t.test('an upstream that is not there, hangs up, or speaks no HTTP: 502, and not
     }
   }
   t.notMatch(logged.join(''), /127\.0\.0\.1|no-such-host/)
+})
+
+t.test('an upstream whose certificate nobody vouches for: 502, and it gets no request', async (t) => {
+  let asked = 0
+  const impostor = createHttpsServer(selfSigned, (_request, response) => {
+    asked += 1
+    response.end()
+  })
+  await once(impostor.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => impostor.close())
+  const { port } = impostor.address() as { port: number }
+  const { send, logged } = await start(t, {
+    routes: `[[routes]]\nname = "x"\nprefix = "/x"\nupstream = "https://127.0.0.1:${port}"\n`,
+  })
+  t.equal((await send('/x')).status, 502)
+  t.equal(asked, 0)
+  t.match(logged.join(''), 'DEPTH_ZERO_SELF_SIGNED_CERT')
 })
 
 t.test('an upstream that says nothing: 504; one that stops in its answer: the answer ends broken off', async (t) => {
