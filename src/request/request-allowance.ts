@@ -138,52 +138,47 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
 
   /**
    * The first charges of a request, made before anything is done for it. Bounds that need no identity come first, before it is
-   * worked out who it is: what they admit is given back when another bound denies, and kept when authentication rejects.
+   * worked out who it is: what they admit is given back when another bound denies, and kept when authentication rejects. All
+   * charges are made, or none.
    * @param needsCaller Whether it must be known who it is, whatever the bounds need.
    * @throws as `identify` does.
    */
   chargeFirst(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
-    const early: Reservation[] = []
-    const orRelease = <T>(run: () => T): T => {
+    const made: Reservation[] = []
+    const commit = (): undefined => {
+      for (const reservation of made) reservation.commit()
+    }
+    const release = (): undefined => {
+      for (const reservation of made) reservation.release()
+    }
+    const orRelease = (charge: () => Denial | undefined): Denial | undefined => {
+      let denial: Denial | undefined
       try {
-        return run()
+        denial = charge()
       } catch (error) {
-        for (const reservation of early) reservation.release()
+        release()
         throw error
       }
+      if (denial === undefined) return undefined
+      release()
+      return this.#told(denial)
     }
-    const needsIdentity = ({ category }: FirstCharge) => limiter.needsIdentity(category, ofRoute)
-    for (const charge of charges) {
-      const made = orRelease(() => this.#reserveEarly(charge, ofRoute))
-      if (!(made instanceof Reservation)) {
-        // What is spent in full stays spent, as it does where a later bound denies.
-        for (const [i, reservation] of early.entries()) {
-          needsIdentity(charges[i]!) ? reservation.release() : reservation.commit()
-        }
-        return this.#told(made)
-      }
-      early.push(made)
-    }
-    if (!needsCaller && !charges.some(needsIdentity)) {
-      for (const reservation of early) reservation.commit()
-      return undefined
-    }
+    const denial = orRelease(() => this.#reserveEarly(charges, made, ofRoute))
+    if (denial !== undefined) return denial
+    if (!needsCaller && !charges.some(({ category }) => limiter.needsIdentity(category, ofRoute))) return commit()
 
     const rejected = (error: unknown): never => {
       // There is nobody to charge.
-      const gone = error instanceof ClientGoneError
-      for (const reservation of early) gone ? reservation.release() : reservation.commit()
+      if (error instanceof ClientGoneError) release()
+      else commit()
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      if (this.#replyOf()?.sent !== true) {
-        return orRelease(() => this.#chargeLate(caller, charges, early))
-      }
       // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
-      for (const reservation of early) reservation.release()
-      return undefined
+      if (this.#replyOf()?.sent === true) return release()
+      return orRelease(() => this.#chargeLate(caller, charges, made)) ?? commit()
     }
     let caller: ResolvedCaller | Promise<ResolvedCaller>
     try {
@@ -289,35 +284,34 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     })
   }
 
-  #reserveEarly({ category, cost }: FirstCharge, ofRoute: readonly BoundSet[]): Reservation | Denial {
-    const { limiter } = this.#services
-    const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
-    this.#charged.set(category, accounts)
-    return limiter.reserveIn(accounts, category, checkedCost(cost))
-  }
-
-  /** Charges all or nothing. */
-  #chargeLate(
-    caller: ResolvedCaller,
+  #reserveEarly(
     charges: readonly FirstCharge[],
-    early: readonly Reservation[],
+    made: Reservation[],
+    ofRoute: readonly BoundSet[],
   ): Denial | undefined {
     const { limiter } = this.#services
-    const made = [...early]
+    for (const { category, cost } of charges) {
+      const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
+      this.#charged.set(category, accounts)
+      const early = limiter.reserveIn(accounts, category, checkedCost(cost))
+      if (!(early instanceof Reservation)) return early
+      made.push(early)
+    }
+    return undefined
+  }
+
+  #chargeLate(caller: ResolvedCaller, charges: readonly FirstCharge[], made: Reservation[]): Denial | undefined {
+    const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
       this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
-      const isLast = i === charges.length - 1
-      const late = isLast ? limiter.spendFrom(accounts, category, cost) : limiter.reserveIn(accounts, category, cost)
-      if (late instanceof Reservation) {
-        made.push(late)
-      } else if (late !== undefined) {
-        for (const reservation of made) reservation.release()
-        return this.#told(late)
-      }
+      // With the last all is admitted.
+      if (i === charges.length - 1) return limiter.spendFrom(accounts, category, cost)
+      const late = limiter.reserveIn(accounts, category, cost)
+      if (!(late instanceof Reservation)) return late
+      made.push(late)
     }
-    for (const reservation of made) reservation.commit()
     return undefined
   }
 
