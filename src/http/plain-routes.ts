@@ -92,11 +92,16 @@ export class PlainRoutes {
    */
   warn(log: FastifyBaseLogger, instances: number, rpcCategory: number | undefined): void {
     const names = new Set(this.#limiter.boundNames([]))
-    if (rpcCategory !== undefined) this.#warnIfPartial(log, 'RPCs', [rpcCategory], [])
+    const partial = rpcCategory !== undefined && this.#isPartial([rpcCategory], []) ? ['RPCs'] : []
     for (const { name, terms } of this.#routes) {
       if (terms?.fixedBounds === undefined) continue
       for (const bound of this.#limiter.boundNames(terms.fixedBounds)) names.add(bound)
-      this.#warnIfPartial(log, name, terms.categories ?? [], terms.fixedBounds)
+      if (this.#isPartial(terms.categories ?? [], terms.fixedBounds)) partial.push(name)
+    }
+    if (partial.length > 0) {
+      log.warn(
+        `fastify-allowance: no bound applies to everybody on ${partial.join(', ')}: the bounds there are about some callers or requests only`,
+      )
     }
     if (instances <= 1) return
     log.warn(
@@ -105,12 +110,10 @@ export class PlainRoutes {
     )
   }
 
-  #warnIfPartial(log: FastifyBaseLogger, name: string, categories: readonly number[], bounds: readonly BoundSet[]) {
-    if (!categories.some((id) => this.#limiter.isBounded(id, bounds))) return
-    if (categories.some((id) => this.#limiter.boundsEverybody(id, bounds))) return
-    log.warn(
-      `fastify-allowance: no bound applies to everybody on ${name}: the bounds there are about some callers or requests only`,
-    )
+  /** Whether there are bounds, and none that is about everybody. */
+  #isPartial(categories: readonly number[], bounds: readonly BoundSet[]): boolean {
+    if (!categories.some((id) => this.#limiter.isBounded(id, bounds))) return false
+    return !categories.some((id) => this.#limiter.boundsEverybody(id, bounds))
   }
 }
 
