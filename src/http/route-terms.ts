@@ -95,7 +95,7 @@ export class RouteTermsMaker {
     if (bounds === undefined) return undefined
     if (bounds instanceof BoundSet) return [bounds]
     if (typeof bounds !== 'function')
-      return [this.#limiter.count(bounds as readonly Bound<unknown>[], `${path}.bounds`)]
+      return [this.#limiter.count(bounds as readonly Bound<unknown>[], `${path}.bounds`, 'first')]
     return (request: FastifyRequest) => {
       const sets: readonly unknown[] = [bounds(request) ?? []].flat()
       if (sets.every((set) => set instanceof BoundSet)) return sets as readonly BoundSet[]

@@ -38,16 +38,21 @@ export interface MeterOptions {
   readonly overflow: Overflow
 }
 
+/** What the options ask for takes of the `first` part, whose rest is the table's; what is made while the app runs, of what is `kept`. */
+export type Part = 'first' | 'kept'
+
 /** Thrown when what meters must remember does not fit into the memory that there is. */
 export class LedgerFullError extends Error {
   override readonly name = 'LedgerFullError'
   readonly needed: number
   readonly available: number
+  readonly part: Part
 
-  constructor(needed: number, available: number) {
+  constructor(needed: number, available: number, part: Part) {
     super(`needs ${needed} bytes, of which ${available} are available`)
     this.needed = needed
     this.available = available
+    this.part = part
   }
 }
 
@@ -60,22 +65,24 @@ const MIN_TABLE_BYTES = 64 * 1024
  */
 export class MemoryLedger {
   readonly #bytes: number
-  readonly #laterBytes: number
+  readonly #keptBytes: number
   readonly #minTableBytes: number
   readonly #timeline: Timeline
   readonly #fingerprinter = new Fingerprinter()
-  readonly #records = new Set<RecordsMeter>()
-  #recordBytes = 0
+  /** Which part of the memory each takes from. */
+  readonly #records = new Map<RecordsMeter, Part>()
+  /** Bytes taken, of the memory without what is kept and of that. */
+  readonly #taken: Record<Part, number> = { first: 0, kept: 0 }
   #forgottenByDisposed = 0
   #table: Table | undefined
 
   /**
    * @param bytes The memory that all records may take.
-   * @param laterBytes How much of it is kept for meters that are made after the first spend.
+   * @param keptBytes How much of it is kept for meters that ask for that part, whenever they are made.
    */
-  constructor(bytes: number, laterBytes: number, clock: Clock) {
+  constructor(bytes: number, keptBytes: number, clock: Clock) {
     this.#bytes = bytes
-    this.#laterBytes = laterBytes
+    this.#keptBytes = keptBytes
     this.#minTableBytes = Math.min(bytes, MIN_TABLE_BYTES)
     this.#timeline = new Timeline(clock)
   }
@@ -88,25 +95,30 @@ export class MemoryLedger {
   /**
    * A meter for one list of limits, at most three. Without `options`, which limits of other kinds need, its keys share the
    * table with those of all such meters.
+   * @param wanted Where its memory is taken from: what is kept, or what the table is made of when it is first needed. Until then
+   * that also takes what does not fit into what is kept.
    * @throws LedgerFullError
    */
-  meter(limits: readonly CountedLimit[], options: MeterOptions | undefined): Meter {
+  meter(limits: readonly CountedLimit[], options: MeterOptions | undefined, wanted: Part = 'first'): Meter {
     if (options === undefined) {
       return new TableMeter(limits as readonly EarnedBackLimit[], () => this.#allocatedTable())
     }
     const bytes = RecordsMeter.bytes(limits, options.keys)
-    const available = this.#available()
-    if (bytes > available) throw new LedgerFullError(bytes, available)
+    const part = this.#table === undefined && bytes > this.#available(wanted) ? 'first' : wanted
+    const available = this.#available(part)
+    if (bytes > available) throw new LedgerFullError(bytes, this.#available(wanted), wanted)
     const meter = new RecordsMeter(limits, options.keys, options.overflow)
-    this.#recordBytes += bytes
-    this.#records.add(meter)
+    this.#taken[part] += bytes
+    this.#records.set(meter, part)
     return meter
   }
 
   /** Gives the memory of a meter back, which must not be used any more. */
   dispose(meter: Meter): void {
-    if (!(meter instanceof RecordsMeter && this.#records.delete(meter))) return
-    this.#recordBytes -= meter.bytes
+    const part = this.#records.get(meter as RecordsMeter)
+    if (!(meter instanceof RecordsMeter) || part === undefined) return
+    this.#records.delete(meter)
+    this.#taken[part] -= meter.bytes
     this.#forgottenByDisposed += meter.forgotten
   }
 
@@ -176,19 +188,20 @@ export class MemoryLedger {
   stats(): { slots: number; bytes: number; forgotten: number } {
     const { slots, bytes, forgotten } = this.#allocatedTable()
     let all = forgotten + this.#forgottenByDisposed
-    for (const meter of this.#records) all += meter.forgotten
-    return { slots, bytes: bytes + this.#recordBytes, forgotten: all }
+    for (const meter of this.#records.keys()) all += meter.forgotten
+    return { slots, bytes: bytes + this.#taken.first + this.#taken.kept, forgotten: all }
   }
 
   /** Bytes that a further meter may take. */
-  #available(): number {
-    const others = this.#table?.bytes ?? this.#minTableBytes + this.#laterBytes
-    return Math.max(0, this.#bytes - others - this.#recordBytes)
+  #available(part: Part): number {
+    if (part === 'kept') return this.#keptBytes - this.#taken.kept
+    const table = this.#table?.bytes ?? this.#minTableBytes
+    return Math.max(0, this.#bytes - this.#keptBytes - table - this.#taken.first)
   }
 
   /** What the meters leave is the table's. */
   #allocatedTable(): Table {
-    this.#table ??= new Table(Math.max(this.#bytes - this.#recordBytes - this.#laterBytes, this.#minTableBytes))
+    this.#table ??= new Table(Math.max(this.#bytes - this.#taken.first - this.#keptBytes, this.#minTableBytes))
     return this.#table
   }
 }

@@ -1,5 +1,11 @@
 import type { Fingerprint } from '../ledger/fingerprint.ts'
-import { type Account, LedgerFullError, type MemoryLedger, type MeterOptions } from '../ledger/memory-ledger.ts'
+import {
+  type Account,
+  LedgerFullError,
+  type MemoryLedger,
+  type MeterOptions,
+  type Part,
+} from '../ledger/memory-ledger.ts'
 import type { Meter } from '../ledger/meter.ts'
 import type { CountedLimit } from '../limit/limit.ts'
 import { boundKey, type Identified, type NamedTarget, type Origin } from '../policy/bound-key.ts'
@@ -92,6 +98,7 @@ const DEFAULT_KEYS = 10_000
 /**
  * Makes the meters of bounds, whose memory is taken now.
  * @param path What the user calls the list, for errors.
+ * @param part Where the memory is taken from.
  * @throws AllowanceOptionsError when they do not fit into the memory that there is.
  */
 export function countBounds(
@@ -99,6 +106,7 @@ export function countBounds(
   ledger: MemoryLedger,
   categoryId: (name: string) => number,
   path: string,
+  part: Part,
 ): BoundSet {
   const rows = bounds.map((target) => ({
     target,
@@ -106,7 +114,7 @@ export function countBounds(
     limits: target.limits,
     options: meterOptions(target),
   }))
-  return count(rows, ledger, path)
+  return count(rows, ledger, path, part)
 }
 
 /** The same for holds. */
@@ -117,7 +125,7 @@ export function countHolds(holds: readonly Hold<unknown>[], ledger: MemoryLedger
     const keys = target.per === 'everyone' ? 0 : maxKeys
     return { target, category, limits, options: { keys, overflow: 'share' as const } }
   })
-  return count(rows, ledger, path)
+  return count(rows, ledger, path, 'first')
 }
 
 interface Row {
@@ -127,13 +135,13 @@ interface Row {
   readonly options: MeterOptions | undefined
 }
 
-function count(rows: readonly Row[], ledger: MemoryLedger, path: string): BoundSet {
+function count(rows: readonly Row[], ledger: MemoryLedger, path: string, part: Part): BoundSet {
   const problems: OptionProblem[] = []
   const counted: CountedBound[] = []
   for (const [index, { target, category, limits, options }] of rows.entries()) {
     if (limits.length === 0) continue
     try {
-      counted.push({ target, category, meter: ledger.meter(limits, options) })
+      counted.push({ target, category, meter: ledger.meter(limits, options, part) })
     } catch (error) {
       problems.push(asProblem(error, `${path}[${index}]`))
     }
@@ -154,10 +162,11 @@ function meterOptions({ per, maxKeys, overflow }: Bound<unknown>): MeterOptions 
 /** @throws the error, when it is not that of a ledger without room. */
 export function asProblem(error: unknown, path: string): OptionProblem {
   if (!(error instanceof LedgerFullError)) throw error
-  const { needed, available } = error
+  const { needed, available, part } = error
+  const option = part === 'kept' ? 'boundsMemoryMib' : 'maxMemoryMib'
   const message =
-    'must fit into rateLimits.maxMemoryMib (for what is made after the first spend, into rateLimits.boundsMemoryMib): ' +
-    `needs ${mib(needed)} MiB, and ${mib(available)} MiB are left; allow more memory, or fewer keys (maxKeys) or units`
+    `must fit into rateLimits.${option}: needs ${mib(needed)} MiB, and ${mib(available)} MiB are left; ` +
+    'allow more memory, or fewer keys (maxKeys) or units'
   return { path, message }
 }
 

@@ -28,7 +28,8 @@ export class CallerMeters {
       const isInTable = limits.every(({ kind = 'earned_back' }) => kind === 'earned_back')
       try {
         const made =
-          meters.get(limits) ?? ledger.meter(limits, isInTable ? undefined : { keys: callers, overflow: 'forget' })
+          meters.get(limits) ??
+          ledger.meter(limits, isInTable ? undefined : { keys: callers, overflow: 'forget' }, 'first')
         meters.set(limits, made)
         return made
       } catch (error) {

@@ -132,7 +132,7 @@ export class Limiter {
     this.clock = clock
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
-    this.#bounds = this.count(this.#parse(bounds ?? []), 'bounds')
+    this.#bounds = this.count(this.#parse(bounds ?? []), 'bounds', 'first')
     this.#holds = countHolds(parseHolds(holds ?? [], 'holds'), this.#ledger, 'holds')
   }
 
@@ -210,12 +210,13 @@ export class Limiter {
 
   /**
    * Makes bounds with counters of their own, for routes that are chosen, or changed, while the app runs; to be returned by
-   * the `bounds` of a route's `config.allowance`. Their memory is taken now, of what is kept as `rateLimits.boundsMemoryMib`.
+   * the `bounds` of a route's `config.allowance`. Their memory is taken now, of what is kept
+   * as `rateLimits.boundsMemoryMib`; before the first spend also of what the table has not taken yet.
    * @throws AllowanceOptionsError when a bound is wrong, or there is no room for what it must remember.
    */
   // biome-ignore lint/suspicious/noExplicitAny: whatever is given to `resolve` as the request
   bounds(bounds: readonly BoundOptions<any>[]): BoundSet {
-    return this.count(this.#parse(bounds), 'bounds')
+    return this.count(this.#parse(bounds), 'bounds', 'kept')
   }
 
   /**
@@ -352,8 +353,8 @@ export class Limiter {
   }
 
   /** @internal Counts checked bounds that are written at this path. @throws AllowanceOptionsError when there is no room. */
-  count(bounds: readonly Bound<unknown>[], path: string): BoundSet {
-    return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path)
+  count(bounds: readonly Bound<unknown>[], path: string, part: 'first' | 'kept'): BoundSet {
+    return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path, part)
   }
 
   #sets(ofRoute: readonly BoundSet[]): readonly BoundSet[] {
