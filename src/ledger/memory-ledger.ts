@@ -82,8 +82,8 @@ export class MemoryLedger {
    */
   constructor(bytes: number, keptBytes: number, clock: Clock) {
     this.#bytes = bytes
-    this.#keptBytes = keptBytes
     this.#minTableBytes = Math.min(bytes, MIN_TABLE_BYTES)
+    this.#keptBytes = Math.min(keptBytes, bytes - this.#minTableBytes)
     this.#timeline = new Timeline(clock)
   }
 
@@ -95,8 +95,8 @@ export class MemoryLedger {
   /**
    * A meter for one list of limits, at most three. Without `options`, which limits of other kinds need, its keys share the
    * table with those of all such meters.
-   * @param wanted Where its memory is taken from: what is kept, or what the table is made of when it is first needed. Until then
-   * that also takes what does not fit into what is kept.
+   * @param wanted Where its memory is taken from: what is kept, or what the table is made of when it is first needed, and
+   * which has room left until then, for what does not fit into what is kept.
    * @throws LedgerFullError
    */
   meter(limits: readonly CountedLimit[], options: MeterOptions | undefined, wanted: Part = 'first'): Meter {
@@ -104,7 +104,7 @@ export class MemoryLedger {
       return new TableMeter(limits as readonly EarnedBackLimit[], () => this.#allocatedTable())
     }
     const bytes = RecordsMeter.bytes(limits, options.keys)
-    const part = this.#table === undefined && bytes > this.#available(wanted) ? 'first' : wanted
+    const part = bytes > this.#available(wanted) ? 'first' : wanted
     const available = this.#available(part)
     if (bytes > available) throw new LedgerFullError(bytes, this.#available(wanted), wanted)
     const meter = new RecordsMeter(limits, options.keys, options.overflow)
