@@ -30,7 +30,13 @@ export class RecordsMeter implements Meter {
       size += part.kind.size(limit)
       return part
     })
-    this.#records = new Records(keys, size, overflow, (record, now) => this.#idleAt(record, now))
+    this.#records = new Records(
+      keys,
+      size,
+      overflow,
+      (record, now) => this.#idleAt(record, now),
+      (record, now) => this.#usedOf(record, now),
+    )
   }
 
   /** Bytes that the meter of such a list takes, all allocated when it is made. */
@@ -119,24 +125,34 @@ export class RecordsMeter implements Meter {
     this.#records.recorded(record, now)
   }
 
+  /** The part of its limits that a record has used: 0 … 1, of the one of which it is most. */
+  #usedOf(record: number, now: Readonly<Instant>): number {
+    const { state } = this.#records
+    let used = 0
+    for (const part of this.#parts) {
+      const { limit, kind } = part
+      // What epochs say is asked for as little as can be.
+      if (!('windowSeconds' in limit)) continue
+      used = Math.max(used, 1 - kind.remainingUnits(limit, state, this.#at(part, record), now, 0) / limit.count)
+    }
+    return used
+  }
+
   /** From when on nothing that a record says counts any more, in seconds; Infinity: it cannot be said. */
   #idleAt(record: number, now: Readonly<Instant>): number {
     const { state } = this.#records
     let longest = 0
-    let used = 0
     try {
       for (const part of this.#parts) {
         const { limit, kind } = part
         const at = this.#at(part, record)
         longest = Math.max(longest, kind.fullInMs(limit, state, at, now) ?? Number.POSITIVE_INFINITY)
-        if ('count' in limit) used = Math.max(used, 1 - kind.remainingUnits(limit, state, at, now, 0) / limit.count)
       }
     } catch {
       // The source of an epoch. The spend, some of which is recorded already, does not fail for it.
       return Number.POSITIVE_INFINITY
     }
-    // Of those that are idle at the same moment, as all are at the end of a window, who has used less comes first: by less than 1 µs.
-    return longest === 0 ? 0 : now.seconds + (now.nanos / 1e6 + longest) / 1000 - (1 - used) / 1e6
+    return longest === 0 ? 0 : now.seconds + (now.nanos / 1e6 + longest) / 1000
   }
 
   #at({ offset }: Part, record: number): number {

@@ -34,6 +34,7 @@ export class Records {
   readonly #size: number
   readonly #overflow: Overflow
   readonly #idleAt: (record: number, now: Readonly<Instant>) => number
+  readonly #usedOf: (record: number, now: Readonly<Instant>) => number
   readonly #prints: Int32Array
   /** Records with the same hash, or free ones, are chained. */
   readonly #next: Int32Array
@@ -48,6 +49,7 @@ export class Records {
   /**
    * @param keys How many keys have a record of their own. 0: all share one, and nothing else is allocated.
    * @param size Numbers for each key.
+   * @param usedOf How much of its limits a record has used, 0 … 1.
    * @param idleAt From when on nothing that a record says counts any more, in seconds of the ledger's time, by what is known
    * now; Infinity: it cannot be said.
    */
@@ -56,11 +58,13 @@ export class Records {
     size: number,
     overflow: Overflow,
     idleAt: (record: number, now: Readonly<Instant>) => number,
+    usedOf: (record: number, now: Readonly<Instant>) => number = () => 1,
   ) {
     this.keys = keys
     this.#size = size
     this.#overflow = overflow
     this.#idleAt = idleAt
+    this.#usedOf = usedOf
     this.shared = keys
     this.blank = keys + 1
     const all = recordsFor(keys)
@@ -134,7 +138,7 @@ export class Records {
   /** To be called when something was recorded in a record. */
   recorded(record: number, now: Readonly<Instant>): void {
     if (record === this.shared) return
-    const at = this.#placeAt(this.#idleAt(record, now))
+    const at = this.#placeAt(record, this.#idleAt(record, now), now)
     if (this.held[record] === 0) this.#queue.put(record, at)
     else this.#queue.at[record] = at
   }
@@ -175,16 +179,17 @@ export class Records {
       if (expected > time && expected < UNKNOWN) return false
       // What an epoch's source said may have been wrong, or it says more by now.
       const idleAt = this.#idleAt(first, now)
-      if (idleAt === 0) this.#drop(first)
+      if (idleAt <= time) this.#drop(first)
       else if (expected >= UNKNOWN && idleAt === Number.POSITIVE_INFINITY) return false
-      else this.#queue.put(first, this.#placeAt(idleAt))
+      else this.#queue.put(first, this.#placeAt(first, idleAt, now))
     }
     return this.#free !== NONE
   }
 
   /** Where a record stands in the queue. */
-  #placeAt(idleAt: number): number {
-    if (idleAt !== Number.POSITIVE_INFINITY) return idleAt
+  #placeAt(record: number, idleAt: number, now: Readonly<Instant>): number {
+    // Of those that are idle at the same moment, as all are at the end of a window, who has used less comes first: by less than 1 µs.
+    if (idleAt !== Number.POSITIVE_INFINITY) return idleAt - (1 - this.#usedOf(record, now)) / 1e6
     this.#unknown += 1
     return this.#unknown
   }
