@@ -165,6 +165,18 @@ t.test('an empty Access is everybody', async (t) => {
   t.same(table.get('x')!.warnings, [])
 })
 
+t.test('what looks like a preflight is forwarded and counted as any other request', async (t) => {
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  for (const per of ['route', 'address']) {
+    const { send, upstream } = await start(t, { routes: route(`{ per = "${per}", count = 1, window = "PT1H" }`) })
+    const preflight = () => send('/x', { method: 'OPTIONS', headers, body: 'z'.repeat(1000) })
+    t.same(await statuses(300, preflight), [200, ...many(299, 429)])
+    t.equal((await send('/x')).status, 429)
+    t.match(upstream.reached, [{ method: 'OPTIONS' }])
+    t.equal(upstream.reached.length, 1)
+  }
+})
+
 t.test('each node counts for itself', async (t) => {
   const routes = route('{ per = "route", count = 2, window = "PT1M" }')
   const nodes = await Promise.all([start(t, { routes, head: 'nodes = 2' }), start(t, { routes, head: 'nodes = 2' })])
