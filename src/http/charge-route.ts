@@ -21,7 +21,6 @@ export function chargeRoute(
 ): onRequestHookHandler {
   const answer: AnswerOptions = { ...options, renderRejection: terms.renderRejection ?? options.renderRejection }
   return function allowanceChargeRoute(request, reply, done) {
-    if (isPreflight(request)) return done()
     if (isCutOff(request.raw)) return leave(request, reply)
     const allowance = allowanceFor(request, reply)
     const fail = (error: unknown) => {
@@ -54,11 +53,6 @@ export function chargeRoute(
     if (denial instanceof Promise) denial.then(settle, fail)
     else settle(denial)
   }
-}
-
-/** Whether a browser asks if it may send a request (Fetch standard, "CORS-preflight request"), which is none itself. */
-function isPreflight({ method, headers }: FastifyRequest): boolean {
-  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 
 function charge(

@@ -4,7 +4,7 @@ import type { Instant } from '../limit/instant.ts'
 import type { CountedLimit } from '../limit/limit.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { Fingerprinter } from './fingerprint.ts'
-import type { Exceeded, Meter } from './meter.ts'
+import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Overflow } from './records.ts'
 import { RecordsMeter } from './records-meter.ts'
 import { Table } from './table.ts'
@@ -82,8 +82,8 @@ export class MemoryLedger {
    */
   constructor(bytes: number, keptBytes: number, clock: Clock) {
     this.#bytes = bytes
-    this.#keptBytes = keptBytes
     this.#minTableBytes = Math.min(bytes, MIN_TABLE_BYTES)
+    this.#keptBytes = Math.min(keptBytes, bytes - this.#minTableBytes)
     this.#timeline = new Timeline(clock)
   }
 
@@ -95,8 +95,8 @@ export class MemoryLedger {
   /**
    * A meter for one list of limits, at most three. Without `options`, which limits of other kinds need, its keys share the
    * table with those of all such meters.
-   * @param wanted Where its memory is taken from: what is kept, or what the table is made of when it is first needed. Until then
-   * that also takes what does not fit into what is kept.
+   * @param wanted Where its memory is taken from: what is kept, or what the table is made of when it is first needed, and
+   * which has room left until then, for what does not fit into what is kept.
    * @throws LedgerFullError
    */
   meter(limits: readonly CountedLimit[], options: MeterOptions | undefined, wanted: Part = 'first'): Meter {
@@ -104,7 +104,7 @@ export class MemoryLedger {
       return new TableMeter(limits as readonly EarnedBackLimit[], () => this.#allocatedTable())
     }
     const bytes = RecordsMeter.bytes(limits, options.keys)
-    const part = this.#table === undefined && bytes > this.#available(wanted) ? 'first' : wanted
+    const part = bytes > this.#available(wanted) ? 'first' : wanted
     const available = this.#available(part)
     if (bytes > available) throw new LedgerFullError(bytes, this.#available(wanted), wanted)
     const meter = new RecordsMeter(limits, options.keys, options.overflow)
@@ -141,7 +141,7 @@ export class MemoryLedger {
   spendOne(bound: string, meter: Meter, print: Fingerprint, cost: number): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
     const now = this.#timeline.read()
-    if (!meter.weigh(print, cost, now)) return meter.exceeded(print, cost, now).map((one) => ({ bound, ...one }))
+    if (!meter.weigh(print, cost, now)) return meter.exceeded(print, cost, now, false).map((one) => ({ bound, ...one }))
     meter.record(print, cost, now)
     return undefined
   }
@@ -153,11 +153,14 @@ export class MemoryLedger {
     return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now)
   }
 
-  /** Holds units in every account, or, when one does not admit them, in none and returns why. */
-  hold(accounts: readonly Account[], units: number): HeldSpend | BoundExceeded[] {
+  /**
+   * Holds units in every account, or, when one does not admit them, in none and returns why.
+   * @param heldAsSpent Whether delays take what is held for spent now: where it is held for a moment only.
+   */
+  hold(accounts: readonly Account[], units: number, heldAsSpent: boolean): HeldSpend | BoundExceeded[] {
     const now = this.#timeline.read()
     if (units === 0) return { accounts: [], places: [], units }
-    if (!weigh(accounts, units, now)) return exceededOf(accounts, units, now)
+    if (!weigh(accounts, units, now)) return exceededOf(accounts, units, now, heldAsSpent)
     return { accounts, places: accounts.map(({ meter, print }) => meter.hold(print, units, now)), units }
   }
 
@@ -177,8 +180,17 @@ export class MemoryLedger {
   }
 
   /** What is left in an account under each of its limits. */
-  remaining({ meter, print }: Account) {
+  remaining({ meter, print }: Account): Remaining[] {
     return meter.remaining(print, this.#timeline.read())
+  }
+
+  /** The same, and in how many whole ms more than that fits; null: it cannot be said. All at one moment. */
+  outlook({ meter, print }: Account): (Remaining & { readonly moreInMs: number | null })[] {
+    const now = this.#timeline.read()
+    return meter.remaining(print, now).map((left) => {
+      const exceeded = meter.weigh(print, left.units + 1, now) ? [] : meter.exceeded(print, left.units + 1, now, true)
+      return { ...left, moreInMs: exceeded.find(({ limit }) => limit === left.limit)?.retryDelayMs ?? null }
+    })
   }
 
   /**
@@ -216,8 +228,13 @@ function weigh(accounts: readonly Account[], units: number, now: Readonly<Instan
 }
 
 /** The limits that did not admit a spend that was just weighed. */
-function exceededOf(accounts: readonly Account[], units: number, now: Readonly<Instant>): BoundExceeded[] {
+function exceededOf(
+  accounts: readonly Account[],
+  units: number,
+  now: Readonly<Instant>,
+  heldAsSpent = false,
+): BoundExceeded[] {
   return accounts.flatMap(({ bound, meter, print }) =>
-    meter.exceeded(print, units, now).map((exceeded) => ({ bound, ...exceeded })),
+    meter.exceeded(print, units, now, heldAsSpent).map((exceeded) => ({ bound, ...exceeded })),
   )
 }

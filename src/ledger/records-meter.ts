@@ -60,13 +60,19 @@ export class RecordsMeter implements Meter {
     this.#write(this.#records.claim(print, now), units, now)
   }
 
-  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[] {
+  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>, heldAsSpent: boolean): Exceeded[] {
     const { state } = this.#records
     const held = this.#records.held[this.#record]!
     return this.#parts.flatMap((part) => {
       if (this.#fits(part, units, now)) return []
       const { limit, kind } = part
-      return { limit, retryDelayMs: kind.retryDelayMs(limit, state, this.#at(part, this.#record), now, units, held) }
+      const at = this.#at(part, this.#record)
+      if (held === 0 || !heldAsSpent) {
+        return { limit, retryDelayMs: kind.retryDelayMs(limit, state, at, now, units, held) }
+      }
+      const after = state.slice(at, at + kind.size(limit))
+      kind.record(limit, after, 0, now, held)
+      return { limit, retryDelayMs: kind.retryDelayMs(limit, after, 0, now, units, 0) }
     })
   }
 
@@ -117,16 +123,20 @@ export class RecordsMeter implements Meter {
   #idleAt(record: number, now: Readonly<Instant>): number {
     const { state } = this.#records
     let longest = 0
+    let used = 0
     try {
       for (const part of this.#parts) {
-        const ms = part.kind.fullInMs(part.limit, state, this.#at(part, record), now)
-        longest = Math.max(longest, ms ?? Number.POSITIVE_INFINITY)
+        const { limit, kind } = part
+        const at = this.#at(part, record)
+        longest = Math.max(longest, kind.fullInMs(limit, state, at, now) ?? Number.POSITIVE_INFINITY)
+        if ('count' in limit) used = Math.max(used, 1 - kind.remainingUnits(limit, state, at, now, 0) / limit.count)
       }
     } catch {
       // The source of an epoch. The spend, some of which is recorded already, does not fail for it.
       return Number.POSITIVE_INFINITY
     }
-    return longest === 0 ? 0 : now.seconds + (now.nanos / 1e6 + longest) / 1000
+    // Of those that are idle at the same moment, as all are at the end of a window, who has used less comes first: by less than 1 µs.
+    return longest === 0 ? 0 : now.seconds + (now.nanos / 1e6 + longest) / 1000 - (1 - used) / 1e6
   }
 
   #at({ offset }: Part, record: number): number {

@@ -175,7 +175,7 @@ export class Records {
       if (expected > time && expected < UNKNOWN) return false
       // What an epoch's source said may have been wrong, or it says more by now.
       const idleAt = this.#idleAt(first, now)
-      if (idleAt <= time) this.#drop(first)
+      if (idleAt === 0) this.#drop(first)
       else if (expected >= UNKNOWN && idleAt === Number.POSITIVE_INFINITY) return false
       else this.#queue.put(first, this.#placeAt(idleAt))
     }

@@ -71,11 +71,12 @@ export class TableMeter implements Meter {
     }
   }
 
-  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[] {
+  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>, heldAsSpent: boolean): Exceeded[] {
     return this.limits.flatMap((limit, i) => {
       if (this.#fits(i, units)) return []
       const earnedBack = this.#earnedBack(this.#slot, i)
       if (this.#heldUnits === 0) return { limit, retryDelayMs: retryDelayMs(limit, this.#prices[i]!, earnedBack, now) }
+      if (heldAsSpent) return { limit, retryDelayMs: this.#delayAfterHeld(i, earnedBack, now) }
       // What is held is not earned back, however long one waits.
       if (this.#heldUnits + units > limit.count) return { limit, retryDelayMs: null }
       return { limit, retryDelayMs: retryDelayMs(limit, this.#priceBesideHeld(i, units), earnedBack, now) }
@@ -105,6 +106,16 @@ export class TableMeter implements Meter {
       const units = Math.max(0, remainingUnits(limit, debtNs(earnedBack, now)) - held)
       return { limit, units, fullInMs: msUntil(earnedBack, now) }
     })
+  }
+
+  /** The delay of the units just weighed under limit number `i`, if what is held were recorded now. */
+  #delayAfterHeld(i: number, earnedBack: Readonly<Instant>, now: Readonly<Instant>): number {
+    const limit = this.limits[i]!
+    const ofHeld = emptyPrice()
+    priceInto(limit, this.#heldUnits, ofHeld)
+    const after = { ...earnedBack }
+    chargeInto(limit, ofHeld, this.#debts[i]!, now, after)
+    return retryDelayMs(limit, this.#prices[i]!, after, now)
   }
 
   /** Whether the units just weighed fit under limit number `i`. */

@@ -272,20 +272,29 @@ export class Limiter {
     return exceeded && denialOf(this.policy.categories[category]!, exceeded)
   }
 
-  /** @internal Reserves in these accounts. */
-  reserveIn(accounts: readonly Account[], category: number, cost: number): Reservation | Denial {
-    return this.#hold(this.policy.categories[category]!, accounts, cost)
+  /**
+   * @internal Reserves in these accounts.
+   * @param isBrief Whether it is for a moment only, as are others in these accounts: delays take what is reserved for spent.
+   */
+  reserveIn(accounts: readonly Account[], category: number, cost: number, isBrief = false): Reservation | Denial {
+    return this.#hold(this.policy.categories[category]!, accounts, cost, isBrief)
   }
 
   /** @internal Takes a place of a hold. @throws RangeError when it is not declared. */
   holdFor(name: string, origin: Origin, caller: ResolvedCaller | undefined): Reservation | Denial {
     const who = caller?.[resolution].who
-    return this.#hold(name, this.#holds.accounts(this.#holdId(name), 'all', origin, who), 1)
+    return this.#hold(name, this.#holds.accounts(this.#holdId(name), 'all', origin, who), 1, false)
   }
 
   /** @internal Whether it must be known who wants a hold. @throws RangeError when it is not declared. */
   holdNeedsIdentity(name: string): boolean {
     return this.#holds.needsIdentity(this.#holdId(name))
+  }
+
+  /** @internal What is left in an account, and in how many ms more than that is there; null: it cannot be said. */
+  outlook(account: Account): (RemainingUnits & { readonly moreInMs: number | null })[] {
+    if (!this.policy.enabled) return []
+    return this.#ledger.outlook(account).map((left) => ({ bound: account.bound, ...left }))
   }
 
   /** @internal What is left in these accounts. */
@@ -294,12 +303,6 @@ export class Limiter {
     return accounts.flatMap((account) =>
       this.#ledger.remaining(account).map((remaining) => ({ bound: account.bound, ...remaining })),
     )
-  }
-
-  /** @internal Whole ms until more than that is left under one limit of an account. null: it cannot be said. */
-  moreInMs(account: Account, { limit, units }: Remaining): number | null {
-    const exceeded = this.#ledger.check([account], units + 1)
-    return exceeded?.find((one) => one.limit === limit)?.retryDelayMs ?? null
   }
 
   /** @internal What a spend concerns: the caller's limits, the bounds of the limiter, and those of the route. */
@@ -365,8 +368,8 @@ export class Limiter {
     return parseBounds(bounds, this.policy.categories, 'bounds')
   }
 
-  #hold(category: string, accounts: readonly Account[], units: number): Reservation | Denial {
-    const made = this.#ledger.hold(this.policy.enabled ? accounts : [], units)
+  #hold(category: string, accounts: readonly Account[], units: number, isBrief: boolean): Reservation | Denial {
+    const made = this.#ledger.hold(this.policy.enabled ? accounts : [], units, isBrief)
     return 'places' in made ? new Reservation(this.#ledger, made) : denialOf(category, made)
   }
 

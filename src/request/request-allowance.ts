@@ -276,11 +276,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { limiter } = this.#services
     return [...this.#charged].flatMap(([id, accounts]) => {
       const category = limiter.policy.categories[id]!
-      return accounts.flatMap((account) =>
-        limiter
-          .remainingIn([account])
-          .map((left) => ({ category, ...left, moreInMs: limiter.moreInMs(account, left) })),
-      )
+      return accounts.flatMap((account) => limiter.outlook(account).map((left) => ({ category, ...left })))
     })
   }
 
@@ -293,7 +289,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     for (const { category, cost } of charges) {
       const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
       this.#charged.set(category, accounts)
-      const early = limiter.reserveIn(accounts, category, checkedCost(cost))
+      const early = limiter.reserveIn(accounts, category, checkedCost(cost), true)
       if (!(early instanceof Reservation)) return early
       made.push(early)
     }
