@@ -69,7 +69,7 @@ export function readCommandLine(args: readonly string[], env: NodeJS.ProcessEnv)
 function joinNegative(args: readonly string[]): string[] {
   const joined: string[] = []
   for (const arg of args) {
-    if (joined.at(-1) === `--${RATE}` && /^-\d/.test(arg)) joined[joined.length - 1] += `=${arg}`
+    if (joined.at(-1) === `--${RATE}` && /^-[^-]/.test(arg)) joined[joined.length - 1] += `=${arg}`
     else joined.push(arg)
   }
   return joined
@@ -78,7 +78,9 @@ function joinNegative(args: readonly string[]): string[] {
 function rateOf(text: string | undefined, problems: string[]): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_REQUESTS_PER_SECOND) return Number(text)
-  if (/^-\d+(\.\d+)?$/.test(text) && Number(text) < 0) problems.push('you must not specify a negative rate limit')
+  // Without the sign, as Number() takes no -0x10.
+  if (text.trim().startsWith('-') && Number(text.trim().slice(1)) > 0)
+    problems.push('you must not specify a negative rate limit')
   else {
     problems.push(
       `--${RATE}: must be a whole number from 0 (no limit) to ${MAX_REQUESTS_PER_SECOND}, got ${JSON.stringify(text)}`,

@@ -22,19 +22,19 @@ export interface Cpus {
 
 /**
  * How many CPUs the server runs on: `GOMAXPROCS`, when it is a whole number from 1 to 100,000; otherwise the CPU limit
- * of the container, rounded up and at least 2, where it is below the CPUs that the process may use; otherwise those.
+ * of the container, where there is one, rounded up and at least 2, however many CPUs the host has; otherwise those that
+ * the process may use.
  */
 export function readCpus({ env = process.env, host = cpus().length, read = readText }: CpuSources = {}): Cpus {
   const set = env.GOMAXPROCS ?? ''
   if (/^\d{1,6}$/.test(set) && Number(set) >= 1 && Number(set) <= MAX_CPUS) {
     return { count: Number(set), from: 'GOMAXPROCS' }
   }
-  const usable = Math.min(MAX_CPUS, Math.max(1, usableCpus(read('/proc/self/status') ?? '') ?? host))
   const limit = containerLimit(read)
-  if (limit !== undefined && limit < usable) {
-    return { count: Math.max(2, Math.ceil(limit)), from: 'container limit' }
+  if (limit !== undefined) {
+    return { count: Math.min(MAX_CPUS, Math.max(2, Math.ceil(limit))), from: 'container limit' }
   }
-  return { count: usable, from: 'host' }
+  return { count: Math.min(MAX_CPUS, Math.max(1, usableCpus(read('/proc/self/status') ?? '') ?? host)), from: 'host' }
 }
 
 function readText(file: string): string | undefined {

@@ -52,7 +52,8 @@ export function limitOptions(config: LimitsConfig, hasToken: HasToken): Omit<All
         limits: global,
       },
     ],
-    holds: perSecond === 0 ? [] : [{ name: STREAMS, per: 'address', count: STREAMS_PER_CLIENT, retryDelaySeconds: 1 }],
+    // When the limits of clients are off, no route takes it.
+    holds: [{ name: STREAMS, per: 'address', count: STREAMS_PER_CLIENT, retryDelaySeconds: 1 }],
     // The files of the page, the definitions, the profiles; the routes of the API say it themselves.
     routes: { charges: READ_UNITS },
     notFound: { charges: READ_UNITS },

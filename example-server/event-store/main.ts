@@ -16,6 +16,8 @@ await run(async () => {
     return
   }
   const cpus = readCpus()
+  // esbuild, which bundles the page, would run as many threads.
+  delete process.env.GOMAXPROCS
   const limits = { ...options, cpus: cpus.count }
   const server = await createEventStoreServer({ ...limits, page: await buildPage(PAGE) })
   const url = await listenAt(server.app, { host, port }).catch(async (error) => {

@@ -52,6 +52,7 @@ function page(routes: readonly Route[], nodes: number): Html {
 <h1>Routes and rate limits</h1>
 <p>Each node counts for itself, in memory: every number here holds <strong>per node</strong>.
 ${nodes > 1 ? html`${nodes} nodes are configured, which let up to ${nodes} times as much through.` : 'One node is configured.'}
+A refused caller may be told to wait for longer than a window, up to two: what one window counted fades away over the next.
 Saving a route sets its counters back to 0, and no others. What is saved holds until the gateway stops; the configuration file stays as it is.</p>
 </header>
 <main>

@@ -42,12 +42,14 @@ t.test('what can be set', async (t) => {
 })
 
 t.test('a negative rate limit is refused in these words', async (t) => {
-  for (const args of [
-    ['--rate-limit-requests-per-second', '-1'],
-    ['--rate-limit-requests-per-second=-16000'],
-    ['--rate-limit-requests-per-second=-0.5'],
-  ]) {
-    t.same(problems(args), ['you must not specify a negative rate limit'])
+  for (const text of ['-1', '-16000', '-0.5', '-.5', '-1e3', '-1E-3', '-0x10', '-Infinity', `-${'9'.repeat(400)}`]) {
+    for (const args of [
+      ['--rate-limit-requests-per-second', text],
+      [`--rate-limit-requests-per-second=${text}`],
+      [`--rate-limit-requests-per-second= ${text}`],
+    ]) {
+      t.same(problems(args), ['you must not specify a negative rate limit'], args.join(' '))
+    }
   }
 })
 
@@ -63,6 +65,9 @@ t.test('nonsense is refused, one line each, and a token is not shown', async (t)
     '99999999999999999999',
     ' 5',
     '-0',
+    '--5',
+    '-many',
+    '-h',
     'NaN',
     '--help',
   ]) {
@@ -80,5 +85,6 @@ t.test('nonsense is refused, one line each, and a token is not shown', async (t)
   t.equal(problems(['--api-token=']).length, 1)
   t.match(problems(['--unknown']), [/^arguments: Unknown option '--unknown'; allowed: --api-token/])
   t.equal(problems(['--rate-limit-requests-per-second']).length, 1)
+  t.equal(problems(['--rate-limit-requests-per-second', '--help']).length, 1)
   t.equal(problems(['--database=', '--rate-limit-requests-per-second=-5'], { PORT: 'x' }).length, 3)
 })

@@ -28,10 +28,28 @@ t.test('in a container, its limit counts: rounded up, and at least 2', async (t)
   t.equal(v2('300000 100000\n'), 3)
   t.equal(v2('300001 100000\n'), 4)
   t.equal(v2('50000 100000\n'), 2)
-  t.equal(v2('1600000 100000\n'), 8, 'no more than there are')
   t.equal(v2('nonsense'), 8)
   t.equal(v2(''), 8)
   t.equal(v2('0 0'), 8)
+})
+
+t.test('the limit counts rather than the CPUs of the host, whichever is more', async (t) => {
+  const rows: [limit: number, count: number][] = [
+    [0.5, 2],
+    [0.9, 2],
+    [1, 2],
+    [1.5, 2],
+    [2, 2],
+    [2.1, 3],
+    [16, 16],
+    [200_000, 100_000],
+  ]
+  for (const host of [1, 2, 8]) {
+    for (const [limit, count] of rows) {
+      const files = { ...V2, '/sys/fs/cgroup/box/inner/cpu.max': `${limit * 100_000} 100000\n` }
+      t.same(on(files, {}, host), { count, from: 'container limit' }, `${limit} on a host of ${host}`)
+    }
+  }
 })
 
 t.test('the least limit of the groups that a process is in counts', async (t) => {

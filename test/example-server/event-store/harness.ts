@@ -134,7 +134,7 @@ export function lineReader(incoming: IncomingMessage) {
 /** Waits until something holds that the server does in its own time. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let i = 0; !(await holds()); i++) {
-    if (i === 500) throw new Error('it did not come to hold')
+    if (i === 2000) throw new Error('it did not come to hold')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

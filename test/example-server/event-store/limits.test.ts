@@ -122,6 +122,21 @@ t.test('what no route takes counts as a read', async (t) => {
   }
 })
 
+t.test('what looks like a preflight counts as any other request', async (t) => {
+  const server = await start(t, { requestsPerSecond: 5 })
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  const preflight = (path: string) => server.call(path, { method: 'OPTIONS', headers, token: null })
+  const paths = ['/api/v1/ping', '/api/v2/write-events', '/nothing/here', '//api/v1/ping', '/%zz']
+  let left = 5
+  for (const path of paths) {
+    const { headers } = await preflight(path)
+    t.match(items(headers.ratelimit), [{ r: --left }], path)
+    t.match(items(headers['ratelimit-policy'])[0], { q: 5, w: 1 }, path)
+  }
+  for (const path of paths) t.equal((await preflight(path)).status, 429, path)
+  t.equal((await server.call('/api/v1/ping')).status, 429)
+})
+
 t.test('an unclean path is redirected to its clean form, where it is paid for again', async (t) => {
   const { call } = await start(t)
   const locations = {

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { outcome, run } from '../../support/program.ts'
 import { startSystem } from '../../support/system-process.ts'
@@ -34,12 +36,27 @@ t.test('npm run event-store serves what its banner says, the page too, and ends 
   t.same(await end(), [0, null])
 })
 
+t.test('GOMAXPROCS is kept from the bundler of the page, which would run as many threads', async (t) => {
+  const dir = t.testdir({})
+  const bundler = `${dir}/esbuild`
+  const real = join(process.cwd(), 'node_modules/esbuild/bin/esbuild')
+  await writeFile(
+    bundler,
+    `#!/bin/sh\necho "GOMAXPROCS=$GOMAXPROCS" >>'${dir}/log'\nunset ESBUILD_BINARY_PATH\nexec '${real}' "$@"\n`,
+    { mode: 0o755 },
+  )
+  const env = { ...ENV, GOMAXPROCS: '7', ESBUILD_BINARY_PATH: bundler }
+  const { output } = await startSystem(t, MAIN, { env })
+  t.match(output(), /CPUs {5}7, says the GOMAXPROCS/)
+  t.equal(await readFile(`${dir}/log`, 'utf8'), 'GOMAXPROCS=\n')
+})
+
 t.test('what is wrong stops the start with code 1, a negative rate limit in these words', async (t) => {
   const dir = t.testdir({
     'no.sqlite': 'this is no database, but a text that is long enough to be looked at'.repeat(20),
   })
   const [negative, database] = await Promise.all([
-    outcome([...NPM, '--rate-limit-requests-per-second', '-1'], { env: ENV }),
+    outcome([...NPM, '--rate-limit-requests-per-second', '-1e3'], { env: ENV }),
     outcome([...MAIN, '--database', `${dir}/no.sqlite`], { env: ENV }),
   ])
   t.same(negative, { code: 1, stdout: '', stderr: 'you must not specify a negative rate limit\n' })

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import t from 'tap'
-import { candidate, SECOND, start, type TestServer, until } from './harness.ts'
+import { candidate, SECOND, start, type TestServer, TOKEN, until } from './harness.ts'
 
 const OBSERVE = { subject: '/', options: { recursive: true } }
 
@@ -75,6 +76,28 @@ t.test(
     for (const stream of opened) stream.destroy()
   },
 )
+
+t.test('every IPv6 address of one /64 holds streams of its own', async (t) => {
+  const { app } = await start(t, { cpus: 8 })
+  const opened: Readable[] = []
+  const open = async (remoteAddress: string) => {
+    const response = await app.inject({
+      method: 'POST',
+      url: '/api/v1/observe-events',
+      headers: { authorization: `Bearer ${TOKEN}` },
+      payload: OBSERVE,
+      remoteAddress,
+      payloadAsStream: true,
+    })
+    opened.push(response.stream())
+    return response.statusCode
+  }
+  for (let i = 0; i < 256; i++) t.equal(await open('2001:db8::1'), 200)
+  t.equal(await open('2001:db8::1'), 429)
+  t.equal(await open('2001:db8:0:0::1'), 429, 'the same address, spelled differently')
+  t.equal(await open('2001:db8::2'), 200)
+  for (const stream of opened) stream.destroy()
+})
 
 t.test('a stream that ends gives its place back, each time', async (t) => {
   const server = await start(t)

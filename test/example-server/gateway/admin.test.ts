@@ -157,6 +157,16 @@ t.test('routes are saved as often as one likes', async (t) => {
   }
 })
 
+t.test('routes come and go as often as one likes', async (t) => {
+  const { send, save, upstream } = await start(t, { head: 'max_memory_mib = 8', routes: '' })
+  const rules = [{ per: 'address', count: 2, window: 'PT1M' }]
+  for (let i = 0; i < 60; i += 1) {
+    t.equal((await save('a', { prefix: '/a', upstream: upstream.url, rules })).status, 201)
+    const headers = { authorization: `Bearer ${ADMIN}` }
+    t.equal((await send('/-/admin/routes/a', { method: 'DELETE', headers })).status, 204)
+  }
+})
+
 /** A gateway with a route `a`, whose requests wait for their session until `open`. */
 async function waiting(t: Teardown) {
   const upstream = await startUpstream(t)

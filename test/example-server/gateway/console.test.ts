@@ -35,6 +35,7 @@ t.test('it lists routes, rules and warnings, and says beside each number that it
     'user partner',
     'user trial or guest',
     'GET /orders/{id}',
+    'may be told to wait for longer than a window, up to two',
   ]) {
     t.ok(text.includes(part), part)
   }

@@ -33,6 +33,17 @@ t.test('a refusal carries its fields, and when they say, the next request passes
   t.equal((await send('/x')).status, 200)
 })
 
+t.test('Retry-After may be longer than the window, and is never longer than two', async (t) => {
+  const { send, seconds } = await start(t, { routes: route('{ per = "route", count = 3, window = "PT1M" }') })
+  t.same(await statuses(3, () => send('/x')), many(3, 200))
+  const delay = Number((await send('/x')).headers['retry-after'])
+  t.ok(delay > 60 && delay <= 120, String(delay))
+  seconds(delay - 1)
+  t.equal((await send('/x')).status, 429)
+  seconds(1)
+  t.equal((await send('/x')).status, 200)
+})
+
 t.test('Retry-After is never zero, however soon it is over', async (t) => {
   const { send, seconds } = await start(t, { routes: route('{ per = "route", count = 1, window = "PT1S" }') })
   await send('/x')
@@ -132,6 +143,17 @@ t.test('two roles are two pricing tiers, and who has neither is bounded by neith
   t.match(logged.join(''), 'no bound applies to everybody')
 })
 
+t.test('a rule for some beside one for everybody is nothing to warn of', async (t) => {
+  const { table, logged } = await start(t, {
+    routes: route(`
+      { per = "user", only = { roles = ["trial"] }, count = 2, window = "PT1M" },
+      { per = "address", count = 4, window = "PT1M" },
+    `),
+  })
+  t.same(table.get('x')!.warnings, [])
+  t.notMatch(logged.join(''), 'no bound applies to everybody')
+})
+
 t.test('an empty Access is everybody', async (t) => {
   const { send, lookUps, table } = await start(t, {
     routes: route(
@@ -141,6 +163,18 @@ t.test('an empty Access is everybody', async (t) => {
   t.same(await statuses(3, (i) => send('/x', { headers: [petra, tom, {}][i]! })), [200, 200, 429])
   t.equal(lookUps(), 0, 'and no narrowing')
   t.same(table.get('x')!.warnings, [])
+})
+
+t.test('what looks like a preflight is forwarded and counted as any other request', async (t) => {
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  for (const per of ['route', 'address']) {
+    const { send, upstream } = await start(t, { routes: route(`{ per = "${per}", count = 1, window = "PT1H" }`) })
+    const preflight = () => send('/x', { method: 'OPTIONS', headers, body: 'z'.repeat(1000) })
+    t.same(await statuses(300, preflight), [200, ...many(299, 429)])
+    t.equal((await send('/x')).status, 429)
+    t.match(upstream.reached, [{ method: 'OPTIONS' }])
+    t.equal(upstream.reached.length, 1)
+  }
 })
 
 t.test('each node counts for itself', async (t) => {

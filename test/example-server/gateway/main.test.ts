@@ -12,6 +12,8 @@ t.test('npm run gateway: it says what is bounded and what to try, and that is tr
   const { child, url, output, end, examples } = await startSystem(t, ['npm', 'run', 'gateway'])
   const banner = output()
   t.match(banner, /gateway: http:\/\/127\.0\.0\.1:[1-9]\d*\n/)
+  t.match(banner, /\nEach node counts for itself: a number holds per node, of which one is configured\.\n/)
+  t.equal(banner.match(/warning:/g)?.length, 1)
   t.match(banner, /reports {2}\/reports\n.*\n +warning: no bound applies to everybody\n/)
   t.equal(examples.length, 4)
   const [untilRefused, asTom, asPetra, save] = examples.map((example) => async () => {
@@ -35,9 +37,10 @@ t.test('SIGINT ends it once the requests that are open are answered', async (t) 
   t.teardown(() => silent.close())
   const upstream = `http://127.0.0.1:${(silent.address() as { port: number }).port}`
   const dir = t.testdir({
-    'a.toml': `[[routes]]\nname = "a"\nprefix = "/a"\nupstream = "${upstream}"\ntimeout = "PT1S"\n`,
+    'a.toml': `nodes = 3\n[[routes]]\nname = "a"\nprefix = "/a"\nupstream = "${upstream}"\ntimeout = "PT1S"\n`,
   })
-  const { child, url, end } = await startSystem(t, [...MAIN, '--config', join(dir, 'a.toml')])
+  const { child, url, output, end } = await startSystem(t, [...MAIN, '--config', join(dir, 'a.toml')])
+  t.match(output(), /: a number holds per node, of which 3 are configured\.\n/)
   // Without keep-alive, so that nothing else is left to be waited for.
   const answered = once(get(`${url}/a`, { agent: false }), 'response')
   await once(silent, 'connection')

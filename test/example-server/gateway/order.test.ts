@@ -74,6 +74,15 @@ t.test('a credential that is no good: 401, and what needs no identity is charged
   t.notMatch(logged.join(''), /petra|127\.0\.0\.1/)
 })
 
+t.test('a credential that is no good on what looks like a preflight: 401', async (t) => {
+  const { send, upstream } = await start(t, { routes: route('{ per = "user", count = 100, window = "PT1M" }') })
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  const ask = (more: Record<string, string>) => send('/x', { method: 'OPTIONS', headers: { ...headers, ...more } })
+  t.equal((await ask({ 'x-api-key': 'no-such-token-000' })).status, 401)
+  t.equal(upstream.reached.length, 0)
+  t.equal((await ask(petra)).status, 200)
+})
+
 t.test('a bound that needs an identity gives back, when it refuses, what needed none', async (t) => {
   const { send } = await start(t, {
     routes: route('{ per = "address", count = 3, window = "PT1M" }, { per = "user", count = 1, window = "PT1M" }'),
