@@ -37,7 +37,7 @@ const arrows: Record<string, { rooms: string[]; packages: string[] }> = {
   },
   http: {
     rooms: ['limiter', 'policy', 'rejection', 'request'],
-    packages: ['@connectrpc/connect', 'fastify'],
+    packages: ['@connectrpc/connect', 'fastify', 'node:http2'],
   },
   client: { rooms: ['rejection', 'gen'], packages: ['@connectrpc/connect'] },
   stream: { rooms: ['clock'], packages: [] },

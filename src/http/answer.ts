@@ -1,5 +1,7 @@
+import type { Http2ServerRequest } from 'node:http2'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Denial } from '../limiter/limiter.ts'
+import { expireAnswer } from '../rejection/cut-off.ts'
 import { exposedHeaders } from '../rejection/exposed-headers.ts'
 import { PROBLEM_MEDIA_TYPE, quotaExceeded } from '../rejection/problem.ts'
 import { type FieldStyle, rateLimitFields } from '../rejection/rate-limit-fields.ts'
@@ -39,11 +41,17 @@ export async function refuseRequest(
   reply.code(429)
   if (denial.retryDelayMs !== null) reply.header('retry-after', retryAfterSeconds(denial.retryDelayMs))
   const policies = setFields(reply, allowance, denial, options)
+  expire(request, options)
   if (await rendered(request, reply, denial, options.renderRejection)) return
   reply
     .code(429)
     .type(PROBLEM_MEDIA_TYPE)
     .send(JSON.stringify(quotaExceeded(policies)))
+}
+
+/** Gives an answer up that its client does not take. On HTTP/1.1 what it takes is some bytes of the system's. */
+function expire({ raw }: FastifyRequest, { rejection }: AnswerOptions): void {
+  if ('stream' in raw) expireAnswer(raw as unknown as Http2ServerRequest, rejection.patience)
 }
 
 /** Answers by the app's renderer. A refusal whose renderer fails is a refusal all the same. */

@@ -1,9 +1,10 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Denial } from '../limiter/limiter.ts'
+import type { Reservation } from '../limiter/reservation.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
 import { asPlainError } from '../rejection/http.ts'
-import { leave } from '../rejection/leave.ts'
+import { ignore, leave } from '../rejection/leave.ts'
 import { leaveToFastify } from '../rejection/send.ts'
 import type { RequestAllowance } from '../request/request-allowance.ts'
 import { ClientGoneError } from '../request/request-origin.ts'
@@ -21,7 +22,7 @@ export function chargeRoute(
 ): onRequestHookHandler {
   const answer: AnswerOptions = { ...options, renderRejection: terms.renderRejection ?? options.renderRejection }
   return function allowanceChargeRoute(request, reply, done) {
-    if (isCutOff(request.raw)) return leave(request, reply)
+    if (isCutOff(request.raw)) return ignore(reply)
     const allowance = allowanceFor(request, reply)
     const fail = (error: unknown) => {
       if (reply.sent) return
@@ -74,9 +75,16 @@ async function thenHold(
 ): Promise<Denial | undefined> {
   const denial = await charged
   if (denial !== undefined) return denial
+  const kept: Reservation[] = []
   for (const name of holds) {
-    const refused = allowance.keep(await allowance.tryHold(name))
-    if (refused !== undefined) return refused
+    const made = await allowance.tryHold(name)
+    const refused = allowance.keep(made)
+    if (refused !== undefined) {
+      // Not until the refusal is taken, for which its client has time.
+      for (const hold of kept) hold.release()
+      return refused
+    }
+    kept.push(made as Reservation)
   }
   return undefined
 }

@@ -132,8 +132,8 @@ export class Limiter {
     this.clock = clock
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
-    this.#bounds = this.count(this.#parse(bounds ?? []), 'bounds', 'first')
-    this.#holds = countHolds(parseHolds(holds ?? [], 'holds'), this.#ledger, 'holds')
+    this.#bounds = this.count(this.#parse(bounds === undefined ? [] : bounds), 'bounds', 'first')
+    this.#holds = countHolds(parseHolds(holds === undefined ? [] : holds, 'holds'), this.#ledger, 'holds')
   }
 
   /**

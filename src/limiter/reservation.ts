@@ -20,6 +20,11 @@ export class Reservation implements Hold {
     this.#held = held
   }
 
+  /** @internal Whether nothing is reserved, because nothing bounds it. */
+  get isEmpty(): boolean {
+    return this.#held.accounts.length === 0
+  }
+
   /**
    * Spends what is reserved, now: it is earned back from now on.
    * @returns whether it was; false: it is released or committed already, as by the end of the response that it was made for.

@@ -92,7 +92,14 @@ export function boundKey(bound: NamedTarget, origin: Origin, who: Identified | u
 function applies(bound: NamedTarget, origin: Origin, who: Identified | undefined): boolean {
   const { appliesTo } = bound
   if (appliesTo === undefined) return true
-  if (typeof appliesTo === 'function') return appliesTo(requestOf(bound, origin)) === true
+  if (typeof appliesTo === 'function') {
+    const answer: unknown = appliesTo(requestOf(bound, origin))
+    if (typeof answer === 'boolean') return answer
+    // Taken for no, whatever is nearly true would switch the limit off.
+    throw new TypeError(
+      `bound ${JSON.stringify(bound.name)}: appliesTo must return true or false, returned a value of type ${typeof answer}`,
+    )
+  }
   const { caller, attributes } = known(bound, who)
   const { roles, authTypes } = appliesTo
   if (authTypes.length > 0 && !authTypes.includes(caller.type)) return false

@@ -102,7 +102,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   readonly #origin: RequestOrigin
   #identifying: Promise<ResolvedCaller> | undefined
   #ofRoute: readonly BoundSet[] | undefined
-  #denials: Map<ConnectError, Denial> | undefined
+  #denials: WeakMap<ConnectError, Denial> | undefined
   #thrown: WeakSet<ConnectError> | undefined
   readonly #open = new Set<Reservation>()
   #hasEnded: boolean | undefined
@@ -186,7 +186,11 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     } catch (error) {
       return rejected(error)
     }
-    return caller instanceof Promise ? caller.then(late, rejected) : late(caller)
+    if (!(caller instanceof Promise)) return late(caller)
+    // Whoever waits no longer has had it looked into who they are. It must not be held for as long as that takes, which may be for ever.
+    const reply = this.#replyOf()
+    if (reply !== null && made.some(({ isEmpty }) => !isEmpty)) onEnd(reply, commit)
+    return caller.then(late, rejected)
   }
 
   /** @param rpc The RPC whose handler spends, which must declare it; undefined: outside of a handler. */
@@ -256,7 +260,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   /** What the client reads of a denial. */
   rejectionOf(denial: Denial): ConnectError {
     const error = denialError(denial, this.#services.domain)
-    this.#denials ??= new Map()
+    this.#denials ??= new WeakMap()
     this.#denials.set(error, denial)
     return error
   }
