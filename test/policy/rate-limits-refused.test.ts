@@ -71,12 +71,11 @@ const rows: readonly [name: string, input: unknown, ...lines: string[]][] = [
     `${P}[0]: unknown key "windowSecond" (did you mean "windowSeconds"?); known keys: ${LIMIT}`,
   ],
   ...['windowMs', 'windowMilliseconds', 'windowMinutes', 'windowHours', 'windowMS', 'widnowMs'].map(
-    (key) =>
-      [
-        `a window in another unit: ${key}`,
-        publish([{ ...ok, [key]: 60_000 }]),
-        `${P}[0]: unknown key "${key}" (did you mean "windowSeconds"? It is in seconds: windowSeconds: 60); known keys: ${LIMIT}`,
-      ] as const,
+    (key): [string, unknown, string] => [
+      `a window in another unit: ${key}`,
+      publish([{ ...ok, [key]: 60_000 }]),
+      `${P}[0]: unknown key "${key}" (did you mean "windowSeconds"? It is in seconds: windowSeconds: 60); known keys: ${LIMIT}`,
+    ],
   ),
   [
     'a window in another unit, snake_case',

@@ -99,6 +99,10 @@ t.test('what a function returns that is no cost is refused, and not repeated: it
       message: 'config.allowance.charges returned an undeclared category; declared: request, publish',
     })
   }
+  t.throws(() => charges({ costs: { request: 1, publsh: 1 } }), {
+    message:
+      'config.allowance.charges returned an undeclared category (did you mean "publish"?); declared: request, publish',
+  })
 })
 
 const P = 'config.allowance'
