@@ -43,7 +43,10 @@ export interface AppAllowance {
    */
   connect(options: ConnectOptions): ConnectOptions
 
-  /** What every RPC costs that is implemented, as a table in plain text. Complete once the app is ready. */
+  /**
+   * What every RPC costs that is implemented, as a table in plain text. RPCs only: plain routes are not in it. Complete once the
+   * app is ready.
+   */
   categoryTable(): string
 }
 
