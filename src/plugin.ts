@@ -22,6 +22,7 @@ import type { Hold, Reservation } from './limiter/reservation.ts'
 import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import { Patience } from './rejection/patience.ts'
+import { IdentitySpelling } from './request/identity-spelling.ts'
 import { RequestAllowance } from './request/request-allowance.ts'
 import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
@@ -42,7 +43,10 @@ export interface AppAllowance {
    */
   connect(options: ConnectOptions): ConnectOptions
 
-  /** What every RPC costs that is implemented, as a table in plain text. Complete once the app is ready. */
+  /**
+   * What every RPC costs that is implemented, as a table in plain text. RPCs only: plain routes are not in it. Complete once the
+   * app is ready.
+   */
   categoryTable(): string
 }
 
@@ -90,7 +94,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const { rateLimits, bounds, holds, clock } = options
   const limiter = options.limiter ?? createLimiter({ rateLimits, bounds, holds, clock } as LimiterOptions)
   const { identify, onDenied, domain } = options
-  const services = { limiter, identify, onDenied, domain }
+  const services = { limiter, identify, identitySpelling: new IdentitySpelling(), onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const streams = {

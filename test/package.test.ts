@@ -107,6 +107,7 @@ interface Manifest {
   type: string
   sideEffects: boolean
   engines: Record<string, string>
+  scripts: Record<string, string>
   exports: Record<string, string | { types: string; default: string }>
   dependencies: Record<string, string>
   peerDependencies: Record<string, string>
@@ -156,6 +157,11 @@ t.test('the packed manifest says what the package is, and what it needs', async 
     Object.keys(manifest.peerDependencies).sort(),
     ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify'],
     'what an app has itself, and must have once only',
+  )
+  const scripts = Object.keys(manifest.scripts)
+  t.notOk(
+    scripts.some((name) => /^(pre|post)?(install|prepare)$/.test(name)),
+    'nothing to run at install, or to warn of',
   )
   t.match(manifest.peerDependencies.fastify, /^\^5\./)
 

@@ -124,7 +124,7 @@ export class PlainRoutes {
 export function checkCharged({ routeOptions: { config, method, url } }: FastifyRequest): void {
   if (config.allowance === undefined || Object.hasOwn(config, routeName)) return
   throw new Error(
-    `fastify-allowance does not charge ${method} ${url}: its config.allowance asks for that; register the route after the plugin`,
+    `fastify-allowance does not charge ${method} ${url}: its config.allowance asks for that; register the route after the plugin, and await that: await app.register(allowance, …)`,
   )
 }
 

@@ -30,7 +30,7 @@ export interface ExceededLimit {
   readonly limit: CountedLimit
   /**
    * Whole ms, rounded up, after which this limit admits the same spend; 1 ms earlier it does not (RATE-024). null: never, or
-   * it cannot be said when.
+   * it cannot be said when, as while open reservations hold the room.
    */
   readonly retryDelayMs: number | null
 }

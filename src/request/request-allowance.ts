@@ -11,6 +11,7 @@ import { type Attributes, attributesOf } from '../policy/bound-key.ts'
 import { denialError } from '../rejection/denial-error.ts'
 import { asHttpError } from '../rejection/http.ts'
 import type { OpenStream } from '../stream/open-stream.ts'
+import type { IdentitySpelling } from './identity-spelling.ts'
 import { ClientGoneError, RequestOrigin } from './request-origin.ts'
 import { onEnd } from './response-end.ts'
 
@@ -77,6 +78,7 @@ export interface Allowance {
 export interface AllowanceServices {
   readonly limiter: Limiter
   readonly identify: Identify | undefined
+  readonly identitySpelling: IdentitySpelling
   readonly onDenied: OnDenied | undefined
   readonly domain: string
 }
@@ -404,7 +406,13 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #resolve(identity: Identity): ResolvedCaller {
     const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
     const caller = isKnown ? (identity as Caller) : { type: 'ip' as const, address: this.#origin.chargedAddress }
-    this.caller = this.#services.limiter.resolveAt(caller, attributesOf(identity), this.#origin)
+    try {
+      this.caller = this.#services.limiter.resolveAt(caller, attributesOf(identity), this.#origin)
+    } catch (error) {
+      // Says nothing of the values, and neither may this.
+      throw error instanceof TypeError ? new TypeError(`identify returned no identity: ${error.message}`) : error
+    }
+    if (identity != null) this.#services.identitySpelling.check(identity, this.#request.log)
     return this.caller
   }
 }

@@ -103,8 +103,36 @@ t.test('an identity that is none is a mistake of the app', async (t) => {
       t,
       routesOf(() => identity as never),
     )
-    t.equal((await ask('/')).statusCode, 500)
+    const answer = await ask('/')
+    t.equal(answer.statusCode, 500)
+    t.match(answer.json().message, /^identify returned no identity: (caller|caller\.type|identity\.user): must be /)
     t.equal((await ask('/spends')).statusCode, 500)
     t.equal(left()[0], 10)
   }
+})
+
+t.test('what is probably a misspelt attribute of the identity is warned of once, without its value', async (t) => {
+  const identity = {
+    type: 'jwt',
+    sub: 'a',
+    exp: 1,
+    scope: 'sk',
+    organization: 'sk',
+    role: ['sk'],
+    user: 'a',
+    userId: 'sk',
+  }
+  const { ask, log } = await plainApp(
+    t,
+    routesOf(() => identity as never),
+  )
+  await ask('/')
+  await ask('/spends')
+  t.match(log, [
+    {
+      level: 40,
+      msg: 'fastify-allowance: identify returned what is not read: "organization" (did you mean "organisation"?), "role" (did you mean "roles"?)',
+    },
+  ])
+  t.equal(log.length, 1)
 })

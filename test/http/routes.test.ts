@@ -210,7 +210,7 @@ t.test('a route from before the plugin whose config.allowance would be lost is n
   const answer = await ask('/early')
   t.equal(answer.statusCode, 500)
   const message =
-    'fastify-allowance does not charge GET /early: its config.allowance asks for that; register the route after the plugin'
+    'fastify-allowance does not charge GET /early: its config.allowance asks for that; register the route after the plugin, and await that: await app.register(allowance, …)'
   t.equal(answer.json().message, message)
   t.match(log, [{ err: { message } }])
   t.equal((await ask('/early', { method: 'HEAD' })).statusCode, 500)
