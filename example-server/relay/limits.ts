@@ -11,7 +11,6 @@ import {
 import { type Counts, type RelayLimits, WINDOWS, type WindowName } from './settings.ts'
 import type { Submission } from './submission.ts'
 
-/** How many senders are remembered at a time; of more, those who owe least are forgotten. */
 const MAX_SENDERS = 100_000
 const SECONDS = { minute: 60, hour: 3600, day: 86_400 } as const
 
@@ -29,10 +28,12 @@ export interface RateLimitExceeded {
 /**
  * The two bounds, in the order of the document: a request that its sender's refuses does not count in the global one. Both
  * are there before anything is known of the sender but the name that it claims.
+ * @param maxSenders How many senders are remembered at a time; of more, those are forgotten whose counters are the first to
+ * be full again. Default 100,000.
  */
-export function createRelayLimiter({ sender, global }: RelayLimits, clock: Clock): Limiter {
+export function createRelayLimiter({ sender, global }: RelayLimits, clock: Clock, maxSenders = MAX_SENDERS): Limiter {
   const bounds: BoundOptions<FastifyRequest>[] = [
-    { name: 'sender', per: claimedSender, limits: limitsOf(sender), maxKeys: MAX_SENDERS },
+    { name: 'sender', per: claimedSender, limits: limitsOf(sender), maxKeys: maxSenders },
     { name: 'global', per: 'everyone', limits: limitsOf(global) },
   ]
   return createLimiter({ rateLimits: { categories: { request: { default: [] } } }, bounds, clock })

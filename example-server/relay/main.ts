@@ -15,9 +15,13 @@ const USAGE = `Usage: node example-server/relay/main.ts [--config FILE] [--datab
 Environment, which goes over the file:
   RATE_LIMIT_MINUTE, RATE_LIMIT_HOUR, RATE_LIMIT_DAY                       of each sender
   GLOBAL_RATE_LIMIT_MINUTE, GLOBAL_RATE_LIMIT_HOUR, GLOBAL_RATE_LIMIT_DAY  of the relay as a whole
-            0: that window is not limited; -1: everything is blocked
+            0: that window is not limited; -1: everything is blocked.
+            Hour and day are the estimate from two windows: never more than 2 N pass in any such time, and
+            after N at once the next may have to wait an N-th longer than the window.
   PORT      default 5050; 0: any free port
   HOST      the address to listen at; default 127.0.0.1
+
+Variables must be exported. Node reads them from a file too: node --env-file=.env example-server/relay/main.ts
 `
 const OPTIONS = {
   config: { type: 'string' },

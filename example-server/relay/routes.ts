@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Clock } from '../../src/index.ts'
 import { isIdentity, keyOf, type Purpose, verifySubmission } from './signature.ts'
 import type { RelayStore } from './store.ts'
@@ -9,15 +9,19 @@ import { parseSubmission, type Submission } from './submission.ts'
 const MAX_BODY_BYTES = 8192
 
 /** Charged once the body says whose sender it claims to be, and before anything is made of it. */
-const BY_SENDER = { bodyLimit: MAX_BODY_BYTES, config: { allowance: { charges: 1, step: 'preHandler' } } } as const
+const BY_SENDER = {
+  bodyLimit: MAX_BODY_BYTES,
+  config: { allowance: { charges: 1, step: 'preHandler' } },
+  onRequest: readAsJson,
+} as const
 /** Of these only the global bound knows, which needs no body. */
 const PUBLIC = { config: { allowance: { charges: 1 } } } as const
 
 /** The routes of the relay. */
 export function addRoutes(app: FastifyInstance, store: RelayStore, clock: Clock): void {
-  // Whatever it is called: what is no JSON object is refused when the limiter has counted it, and not before.
+  // It never throws: what is no JSON object is refused when the limiter has counted it, and not before.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseSubmission(body as Buffer)),
   )
 
@@ -54,6 +58,12 @@ export function addRoutes(app: FastifyInstance, store: RelayStore, clock: Clock)
     reply.header('cache-control', 'no-store')
     return { challenge: randomBytes(32).toString('base64url') }
   })
+}
+
+/** Whatever a body is called: of a name that makes no sense Fastify would refuse it before the limiter has counted it. */
+function readAsJson(...[request, , done]: Parameters<onRequestHookHandler>): void {
+  request.headers['content-type'] = 'application/json'
+  done()
 }
 
 /** What was sent, if its sender has signed it; else nothing, and `reply` has been answered. */

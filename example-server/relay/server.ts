@@ -18,6 +18,8 @@ export interface RelayServerOptions {
   database?: string
   /** Messages kept; then the oldest go. Default 10,000. */
   maxMessages?: number
+  /** Senders whose counters are kept; of more, those are forgotten that are the first to be full again. Default 100,000. */
+  maxSenders?: number
   /** Where log lines go. Default: standard output; false: nowhere. */
   log?: LogStream | false
 }
@@ -35,9 +37,9 @@ export interface RelayServer {
  * @throws {StartProblem} when the database cannot be opened.
  */
 export async function createRelayServer(options: RelayServerOptions = {}): Promise<RelayServer> {
-  const { limits = DEFAULT_LIMITS, clock = systemClock, database, maxMessages, log } = options
+  const { limits = DEFAULT_LIMITS, clock = systemClock, database, maxMessages, maxSenders, log } = options
   const store = new RelayStore(database, maxMessages)
-  const limiter = createRelayLimiter(limits, clock)
+  const limiter = createRelayLimiter(limits, clock, maxSenders)
   const app = fastify({
     logger: log === false ? false : loggerOptions(log),
     clientErrorHandler: answerClientError,

@@ -33,7 +33,7 @@ export interface SettlementConfig {
 const MAX_NETWORK_ID = 2 ** 32 - 1
 const MAX_EPOCH_SECONDS = 8_640_000
 const DEFAULT_EPOCH = '1h'
-/** The most settlements that are remembered, of all networks: they take 4 GB. */
+/** The most settlements that are remembered, of all networks: they take 1.5 GiB. All else that a file can ask for takes less. */
 const MAX_TOTAL = 50_000_000
 
 /** @throws {StartProblem} listing everything that is wrong in the file, or why it cannot be read. */

@@ -20,8 +20,9 @@ interface Account extends Rates {
 
 const TX = 'send_tx'
 const CERTIFICATE = 'send_certificate'
-/** What the limiter takes, about, for each settlement of an interval. */
-const BYTES_PER_SETTLEMENT = 80
+/** What the limiter takes, at most, for each limit, and for each settlement of an interval. */
+const BYTES_PER_LIMIT = 40
+const BYTES_PER_SETTLEMENT = 32
 
 /**
  * Says which networks may settle now. A call costs its network one unit of the category of its method. No spend is part of a
@@ -40,7 +41,7 @@ export class Quota {
     this.#limiter = createLimiter({
       clock,
       rateLimits: {
-        maxMemoryMib: memoryMib(entries.map(({ rates }) => rates.sendTx)),
+        maxMemoryMib: memoryMib(entries.map(({ rates }) => rates)),
         categories: { [TX]: { default: [] }, [CERTIFICATE]: { default: [] } },
         overrides: entries.map(({ caller, rates }) => ({
           caller,
@@ -143,9 +144,14 @@ function certificateLimits(rate: CertificateRate, epochs: Epochs): Limit[] {
   return [{ kind: 'epoch', count: rate.maxPerEpoch, epoch: () => epochs.current(), nextEpochInMs }]
 }
 
-function memoryMib(rates: readonly TxRate[]): number {
-  const settlements = rates.reduce((sum, rate) => sum + (typeof rate === 'object' ? rate.maxPerInterval : 0), 0)
-  return 2 + Math.ceil((settlements * BYTES_PER_SETTLEMENT) / 2 ** 20)
+function memoryMib(rates: readonly Rates[]): number {
+  let bytes = 0
+  for (const { sendTx, sendCertificate } of rates) {
+    if (sendTx !== 'unlimited') bytes += BYTES_PER_LIMIT
+    if (sendCertificate !== 'unlimited') bytes += BYTES_PER_LIMIT
+    if (typeof sendTx === 'object') bytes += sendTx.maxPerInterval * BYTES_PER_SETTLEMENT
+  }
+  return 1 + Math.ceil(bytes / 2 ** 20)
 }
 
 function inWords({ maxPerInterval, intervalSeconds }: TxLimit): string {

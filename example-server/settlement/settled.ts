@@ -23,7 +23,7 @@ export class Settled {
    */
   constructor(path = ':memory:') {
     const { db, sql } = openDatabase(path, SCHEMA, (db) => ({
-      add: db.prepare('INSERT INTO settled VALUES (?, ?, ?, ?, ?, ?)'),
+      add: db.prepare('INSERT OR IGNORE INTO settled VALUES (?, ?, ?, ?, ?, ?)'),
       find: db.prepare('SELECT hash FROM settled WHERE id = ?'),
       count: db.prepare('SELECT count(*) AS n FROM settled'),
     }))
@@ -31,6 +31,7 @@ export class Settled {
     this.#sql = sql
   }
 
+  /** Keeps what has been settled; what is there already stays as it is. */
   add({ id, networkId, method, payload }: Submission, hash: string, nowMs: number): void {
     this.#sql.add.run(id, networkId, method, payload, hash, nowMs)
   }

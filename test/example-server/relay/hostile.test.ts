@@ -51,6 +51,12 @@ t.test('whatever a body is called it is read as JSON; what is too long is refuse
     'application/x-www-form-urlencoded',
     'application/grpc',
     'a/b',
+    'foo',
+    '',
+    'application/',
+    'application/json, text/plain',
+    '__proto__',
+    ';',
   ]) {
     const headers = { 'content-type': type }
     const { status } = await fetch(`${relay.url}/messages`, { method: 'POST', headers, body })
@@ -64,7 +70,13 @@ t.test('whatever a body is called it is read as JSON; what is too long is refuse
     const { status, json } = await relay.post('/messages', `{"sender":"ann","content":"${'x'.repeat(length)}"}`)
     t.match([status, json], [413, { error: 'bad request' }])
   }
-  t.match(leftOf(relay.limiter), [{ bound: 'global', units: 93 }], 'only the seven')
+  t.match(leftOf(relay.limiter), [{ bound: 'global', units: 87 }], 'only the thirteen')
+  const blocked = await start(t, { sender: { minute: -1 } })
+  for (const type of ['foo', '', 'application/', '__proto__']) {
+    const headers = { 'content-type': type }
+    const { status } = await fetch(`${blocked.url}/acks`, { method: 'POST', headers, body })
+    t.equal(status, 429, type)
+  }
 })
 
 t.test('methods, paths and headers of no sort', async (t) => {
@@ -84,7 +96,7 @@ t.test('methods, paths and headers of no sort', async (t) => {
   t.equal((await relay.get(`/identities/${'a'.repeat(5000)}`)).status, 400)
   const { socket, ...raw } = await openSocket(t, relay.port)
   for (const [lines, status] of [
-    [[['content-type', ';']], 415],
+    [[['content-type', ';']], 401],
     [[['content-type', 'application/json; charset=latin1']], 401],
     [
       [

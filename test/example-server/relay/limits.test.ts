@@ -60,6 +60,31 @@ t.test('reset_at is rounded up to the second, and by then it admits', async (t) 
   t.equal(await relay.forge('ann'), 401)
 })
 
+t.test('reset_at is rounded up also where the next second is further than the last', async (t) => {
+  // One in 3.333… s.
+  const relay = await start(t, { sender: { minute: 18 } })
+  await inRow(18, () => relay.forge('ann'))
+  t.match((await relay.post('/messages', { sender: 'ann' })).json, { reset_at: '2026-03-28T12:00:04Z' })
+})
+
+t.test('of too many senders those are forgotten who owe least; the others share nothing', async (t) => {
+  const relay = await start(t, { sender: { minute: 3 }, global: {} }, { maxSenders: 2 })
+  t.equal(await inRow(3, () => relay.forge('ann')), '3 x 401')
+  for (const sender of ['bob', 'eve', 'ivy', 'bob']) {
+    t.equal(await inRow(2, () => relay.forge(sender)), '2 x 401', `${sender} is nobody's tail`)
+  }
+  t.equal(await relay.forge('ann'), 429, 'who owes most is remembered')
+  t.equal(await inRow(2, () => relay.forge('bob')), '1 x 401, 1 x 429', 'and so is the last one')
+})
+
+t.test('a thousand senders are remembered', async (t) => {
+  const { app } = await start(t, { sender: { minute: 1 }, global: {} })
+  const status = async (i: number) =>
+    (await app.inject({ method: 'POST', url: '/messages', payload: `{"sender":"s${i}"}` })).statusCode
+  t.equal(await inRow(1000, status), '1000 x 401')
+  t.equal(await inRow(1000, status), '1000 x 429')
+})
+
 t.test('the same buckets gate messages and acks', async (t) => {
   const relay = await start(t)
   t.equal(await inRow(20, (i) => relay.forge('ann', i % 2 ? '/messages' : '/acks')), '20 x 401')

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { callText, HOUR, MINUTE, MS, outcomeOf, start, txLimited } from './harness.ts'
 
@@ -183,6 +184,45 @@ t.test('the server ends after settlements that nobody waits for any more, and kn
   t.equal(outcomeOf((await next.post(call)).json), 'settled')
   t.equal(next.l1.posted, 0)
 })
+
+t.test(
+  'what the L1 has and the store does not take settles once all the same; nothing else begins meanwhile',
+  async (t) => {
+    const database = join(t.testdir(), 'settled.sqlite')
+    const { l1, post, sendTx, settled, logged, close } = await start(t, tx(3, '1h'), { database })
+    const outside = new DatabaseSync(database)
+    t.teardown(() => outside.close())
+    const fail = () =>
+      outside.exec("CREATE TRIGGER full BEFORE INSERT ON settled BEGIN SELECT RAISE(ABORT, 'full'); END")
+    const call = (payload: string) => post(callText('sendTx', 1, Buffer.from(payload)))
+    l1.hold()
+    const both = [call('a'), call('b')]
+    await l1.opened(2)
+    fail()
+    l1.settleAll()
+    const hashes = (await Promise.all(both)).map(({ json }) => json.result)
+    t.match(hashes, [/^0x/, /^0x/])
+    t.same([(await call('a')).json.result, (await call('b')).json.result], hashes, 'they are told when they ask again')
+    t.equal(await sendTx(1), -32603)
+    t.match(logged.join(''), /could not be stored/)
+    t.same([l1.posted, settled.count()], [2, 0])
+
+    outside.exec('DROP TRIGGER full')
+    t.equal(await sendTx(1), 'settled')
+    t.equal(settled.count(), 3)
+    t.same((await call('b')).json.result, hashes[1])
+    t.same(await sendTx(1), txLimited(3, 3600, 3600), 'three were charged')
+
+    fail()
+    const other = await post(callText('sendTx', 2, Buffer.from('a')))
+    outside.exec('DROP TRIGGER full')
+    await close()
+    const next = await start(t, tx(3, '1h'), { database })
+    const again = await next.post(callText('sendTx', 2, Buffer.from('a')))
+    t.equal(again.json.result, other.json.result, 'the last one was stored in the end')
+    t.equal(next.l1.posted, 0)
+  },
+)
 
 t.test('1000 at once never pass more than the limit', async (t) => {
   const { l1, post, sendTx, clock } = await start(t, tx(7, '1h'))

@@ -99,6 +99,8 @@ send-tx = "unlimited"
 send-certificate = "unlimited"
 [rate-limiting.network.4]
 send-tx = { max-per-interval = 0 }
+[rate-limiting.network.1]
+send-certificate = { max-per-epoch = 0 }
 `
   const { sendTx, sendCertificate } = await start(t, BOTH + own)
   for (let i = 0; i < 3; i++) {
@@ -108,6 +110,8 @@ send-tx = { max-per-interval = 0 }
     t.equal(await sendCertificate(3), 'settled')
     t.equal(await sendCertificate(4), 'settled')
     t.same(await sendTx(4), { 'send-tx-disabled': {} })
+    t.equal(await sendTx(1), 'settled')
+    t.same(await sendCertificate(1), { 'send-certificate-disabled': {} })
   }
   t.equal(await sendTx(2), 'settled', 'unlimited it stays')
   t.same(await sendCertificate(2), certificateLimited(3))
