@@ -253,27 +253,30 @@ t.test('a client that leaves while identify works does no harm, and keeps nothin
   }
 })
 
-t.test('handlerTimeout that answers while identify works: nothing is charged, nothing held', async (t) => {
-  let goOn = () => {}
-  const gate = new Promise<void>((resolve) => {
-    goOn = resolve
-  })
-  let handled = 0
-  const { url, limiter, left } = await listeningPlainApp(t, {
-    fastify: { handlerTimeout: 20 },
-    limits: { request: '10/60' },
-    allowance: {
-      holds: [{ name: 'slot', per: 'caller', count: 1, retryDelaySeconds: 1 }],
-      bounds: [{ name: 'address', per: 'address', limits: [{ count: 10, windowSeconds: 60 }] }],
-      identify: () => gate.then(() => apiKey('a')),
-    },
-    routes: (app) => app.get('/', { config: { allowance: { holds: ['slot'] } } }, async () => handled++),
-  })
-  t.equal((await fetch(url)).status, 503)
-  goOn()
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  t.same(left(), [10, 10])
-  t.equal(handled, 0)
-  const caller = limiter.resolve(apiKey('a'), { address: '127.0.0.1' })
-  t.equal(limiter.hold(caller, 'slot').admitted, true)
-})
+t.test(
+  'handlerTimeout that answers while identify works: only what needed no identity is charged, nothing held',
+  async (t) => {
+    let goOn = () => {}
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    let handled = 0
+    const { url, limiter, left } = await listeningPlainApp(t, {
+      fastify: { handlerTimeout: 20 },
+      limits: { request: '10/60' },
+      allowance: {
+        holds: [{ name: 'slot', per: 'caller', count: 1, retryDelaySeconds: 1 }],
+        bounds: [{ name: 'address', per: 'address', limits: [{ count: 10, windowSeconds: 60 }] }],
+        identify: () => gate.then(() => apiKey('a')),
+      },
+      routes: (app) => app.get('/', { config: { allowance: { holds: ['slot'] } } }, async () => handled++),
+    })
+    t.equal((await fetch(url)).status, 503)
+    goOn()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    t.same(left(), [10, 9])
+    t.equal(handled, 0)
+    const caller = limiter.resolve(apiKey('a'), { address: '127.0.0.1' })
+    t.equal(limiter.hold(caller, 'slot').admitted, true)
+  },
+)

@@ -197,28 +197,34 @@ t.test('a reservation that waits is not earned back', async (t) => {
   t.same(left(), { caller: 47, all: 0 }, 'counted from when they were let through')
 })
 
-t.test('what is reserved for a client that has gone before it is known who it is, is released', async (t) => {
-  const open = gate()
-  const { app, asked, handled, left } = await boundApp(t, {
-    categories: { request: { default: perMinute(50) } },
-    identify: async () => {
-      await open.passed
-      return undefined
-    },
-  })
-  const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  const leaving = new AbortController()
-  const answer = fetch(url, { signal: leaving.signal }).catch(() => 'gone')
-  await until(() => asked() === 1)
-  t.equal(left().all, 2)
-  leaving.abort()
-  t.equal(await answer, 'gone')
-  const connections = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)))
-  while ((await connections()) > 0) await new Promise(setImmediate)
-  open.open()
-  await until(() => left().all === 3)
-  t.equal(handled(), 0)
-})
+t.test(
+  'what a client took that has gone before it is known who it is, is spent, and is not held until that is known',
+  async (t) => {
+    const open = gate()
+    const { app, clock, asked, handled, left } = await boundApp(t, {
+      categories: { request: { default: perMinute(50) } },
+      identify: async () => {
+        await open.passed
+        return undefined
+      },
+    })
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    const leaving = new AbortController()
+    const answer = fetch(url, { signal: leaving.signal }).catch(() => 'gone')
+    await until(() => asked() === 1)
+    t.equal(left().all, 2)
+    leaving.abort()
+    t.equal(await answer, 'gone')
+    const connections = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)))
+    while ((await connections()) > 0) await new Promise(setImmediate)
+    // Who resets at once would pay nothing otherwise.
+    clock.advance(60_000_000_000n)
+    t.equal(left().all, 3, 'earned back, which nothing is that is held')
+    open.open()
+    await new Promise(setImmediate)
+    t.same([left().all, left().caller, handled()], [3, 50, 0])
+  },
+)
 
 t.test('several charges: all are spent, or none', async (t) => {
   const charges = { charges: { request: 1, work: 2, push: 3 } }
