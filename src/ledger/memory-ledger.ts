@@ -147,10 +147,10 @@ export class MemoryLedger {
   }
 
   /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */
-  check(accounts: readonly Account[], cost: number): BoundExceeded[] | undefined {
+  check(accounts: readonly Account[], cost: number, heldAsSpent = false): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
     const now = this.#timeline.read()
-    return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now)
+    return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now, heldAsSpent)
   }
 
   /**

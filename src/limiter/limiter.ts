@@ -280,6 +280,15 @@ export class Limiter {
     return this.#hold(this.policy.categories[category]!, accounts, cost, isBrief)
   }
 
+  /** @internal A denial with what all of these spends exceed, of which it is the first. */
+  denialOfAll(
+    first: Denial,
+    spends: readonly { readonly accounts: readonly Account[]; readonly cost: number }[],
+  ): Denial {
+    const exceeded = spends.flatMap(({ accounts, cost }) => this.#ledger.check(accounts, cost, true) ?? [])
+    return exceeded.length === 0 ? first : { ...first, exceeded, retryDelayMs: longest(exceeded) }
+  }
+
   /** @internal Takes a place of a hold. @throws RangeError when it is not declared. */
   holdFor(name: string, origin: Origin, caller: ResolvedCaller | undefined): Reservation | Denial {
     const who = caller?.[resolution].who

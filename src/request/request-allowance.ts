@@ -165,7 +165,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       }
       if (denial === undefined) return undefined
       release()
-      return this.#told(denial)
+      return this.#told(charges.length === 1 ? denial : this.#denialOfAll(denial, charges))
     }
     const denial = orRelease(() => this.#reserveEarly(charges, made, ofRoute))
     if (denial !== undefined) return denial
@@ -292,27 +292,38 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     ofRoute: readonly BoundSet[],
   ): Denial | undefined {
     const { limiter } = this.#services
+    for (const { category } of charges) {
+      this.#charged.set(category, limiter.accountsBeforeIdentity(this.#origin, category, ofRoute))
+    }
     for (const { category, cost } of charges) {
-      const accounts = limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
-      this.#charged.set(category, accounts)
-      const early = limiter.reserveIn(accounts, category, checkedCost(cost), true)
+      const early = limiter.reserveIn(this.#charged.get(category)!, category, checkedCost(cost), true)
       if (!(early instanceof Reservation)) return early
       made.push(early)
     }
     return undefined
   }
 
+  /** The denial of several charges, made all or none: what any of them exceeds, of what is known by now. */
+  #denialOfAll(first: Denial, charges: readonly FirstCharge[]): Denial {
+    const { limiter } = this.#services
+    const spends = charges.map(({ category, cost }) => ({ accounts: this.#charged.get(category) ?? [], cost }))
+    return limiter.denialOfAll(first, spends)
+  }
+
   #chargeLate(caller: ResolvedCaller, charges: readonly FirstCharge[], made: Reservation[]): Denial | undefined {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
+    const late = charges.map(({ category }) => limiter.accountsAfterIdentity(caller, category, ofRoute))
+    for (const [i, { category }] of charges.entries()) {
+      this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...late[i]!])
+    }
     for (const [i, { category, cost }] of charges.entries()) {
-      const accounts = limiter.accountsAfterIdentity(caller, category, ofRoute)
-      this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...accounts])
+      const accounts = late[i]!
       // With the last all is admitted.
       if (i === charges.length - 1) return limiter.spendFrom(accounts, category, cost)
-      const late = limiter.reserveIn(accounts, category, cost)
-      if (!(late instanceof Reservation)) return late
-      made.push(late)
+      const reserved = limiter.reserveIn(accounts, category, cost)
+      if (!(reserved instanceof Reservation)) return reserved
+      made.push(reserved)
     }
     return undefined
   }

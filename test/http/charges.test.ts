@@ -199,6 +199,25 @@ t.test('a spend in a hook of the instance leaves the route its bounds', async (t
   t.equal(await statuses(2, '/'), '200 429')
 })
 
+t.test('of several charges the delay is the longest of all, with or without identity', async (t) => {
+  for (const per of ['caller', 'address'] as const) {
+    const bound = (category: string, windowSeconds: number) =>
+      ({ name: category, per, category, limits: [{ count: 1, windowSeconds }] }) as const
+    const { ask, clock } = await plainApp(t, {
+      limits: { request: '1000/60', work: '1000/60' },
+      allowance: { bounds: [bound('request', 10), bound('work', 600)] },
+      routes: (app) => app.get('/', { config: { allowance: { charges: { request: 1, work: 1 } } } }, async () => 'ok'),
+    })
+    t.equal((await ask('/')).statusCode, 200)
+    const refused = await ask('/')
+    t.equal(refused.headers['retry-after'], '600', per)
+    t.equal(refused.headers.ratelimit, '"work";r=0;t=600')
+    t.same(refused.json()['violated-policies'], ['request', 'work'])
+    clock.advance(600_000_000_000n)
+    t.equal((await ask('/')).statusCode, 200)
+  }
+})
+
 t.test('the option routes is for all plain routes; those of a route go over it, key by key', async (t) => {
   const bounds = [{ name: 'each', per: 'address', limits: [{ count: 1, windowSeconds: 60 }] }] as const
   const { ask, statuses, left } = await plainApp(t, {
