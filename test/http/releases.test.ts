@@ -325,8 +325,8 @@ t.test(
       t.same(left(), [10, 9], `${name}: held until then`)
       await leave()
       await new Promise((resolve) => setTimeout(resolve, 20))
-    t.same(left(), [10, 9], `${name}: not given back`)
-    // Earned back from its end on, which comes at a moment of its own.
+      t.same(left(), [10, 9], `${name}: not given back`)
+      // Earned back from its end on, which comes at a moment of its own.
       for (let i = 0; left()[1] !== 10; i++) {
         if (i > 500) throw new Error(`never: ${name}`)
         await new Promise((resolve) => setTimeout(resolve, 2))
