@@ -197,3 +197,10 @@ t.test('1000 requests at once never pass more than the limit', async (t) => {
   const answers = await Promise.all(Array.from({ length: 1000 }, () => ask('/')))
   t.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 100)
 })
+
+t.test('an app does not start with bounds or holds that are null', async (t) => {
+  for (const key of ['bounds', 'holds'])
+    await t.rejects(plainApp(t, { allowance: { [key]: null } as never, routes: () => {} }), {
+      message: new RegExp(`${key}: must be a list of ${key}, got null`),
+    })
+})

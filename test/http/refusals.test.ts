@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-import type { AllowanceOptions, Denial, RenderRejection } from '../../src/index.ts'
+import { type AllowanceOptions, type Denial, manualClock, type RenderRejection } from '../../src/index.ts'
+import { apiKey, limitsOf, millisecond } from '../support/limiter-of.ts'
 import { everyone, plainApp } from '../support/plain-app.ts'
 
 const ok = async () => 'ok'
@@ -236,5 +237,29 @@ t.test('a refusal names no key, no address, no credential', async (t) => {
     const { headers, body } = await ask(url, { headers: { 'x-forwarded-for': '203.0.113.9' } })
     const shown = JSON.stringify(headers) + body
     for (const secret of secrets) t.notOk(shown.includes(secret), `${url}: ${secret}`)
+  }
+})
+
+t.test('RateLimit always tells when more is there, on a clock that moves at each reading', async (t) => {
+  const still = manualClock()
+  const clock = {
+    ...still,
+    now() {
+      still.advance(17n * millisecond)
+      return still.now()
+    },
+  }
+  const { ask, limiter } = await plainApp(t, {
+    allowance: {
+      clock,
+      rateLimits: { maxMemoryMib: 8, categories: { request: { default: limitsOf('1000/60') } } },
+      rateLimitHeaders: { always: true },
+    },
+    routes: (app) => app.get('/', charged, ok),
+  })
+  for (let i = 0; i < 500; i++) limiter.spend(apiKey('a'), 'request', 1)
+  for (let i = 0; i < 100; i++) {
+    const { headers } = await ask('/')
+    t.match(headers.ratelimit, /^"caller";r=\d+;t=\d+$/)
   }
 })

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { constants } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
-import { apiKey } from '../support/limiter-of.ts'
+import { apiKey, second } from '../support/limiter-of.ts'
 import type { Teardown } from '../support/matrix-app.ts'
-import { listeningPlainApp } from '../support/plain-app.ts'
+import { everyone, listeningPlainApp } from '../support/plain-app.ts'
 import { headOf, openSocket } from '../support/raw-http1.ts'
 import { openSession, request, responseTo } from '../support/raw-http2.ts'
 
@@ -280,3 +280,125 @@ t.test(
     t.equal(limiter.hold(caller, 'slot').admitted, true)
   },
 )
+
+t.test(
+  'what needed no identity is spent, and not held, once its response is at its end, though identify never settles',
+  async (t) => {
+    for (const [name, http2] of [
+      ['handlerTimeout', false],
+      ['reset', false],
+      ['reset', true],
+    ] as const) {
+      const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
+      const { url, port, clock, left } = await listeningPlainApp(t, {
+        http2,
+        fastify: name === 'handlerTimeout' ? { handlerTimeout: 20 } : {},
+        limits: { request: '10/60' },
+        allowance: {
+          bounds: [everyone('10/60')],
+          identify: () => {
+            isAsked()
+            return new Promise(() => {})
+          },
+        },
+        routes: (app) => app.get('/', { config: { allowance: {} } }, async () => 'ok'),
+      })
+      const leave = await {
+        async handlerTimeout() {
+          const answer = fetch(url)
+          return async () => t.equal((await answer).status, 503)
+        },
+        async reset() {
+          if (http2) {
+            const stream = openSession(t, url).request({ ':path': '/' })
+            stream.on('error', () => {})
+            return async () => stream.close(constants.NGHTTP2_CANCEL)
+          }
+          const { write, socket } = await openSocket(t, port)
+          write(get('/'))
+          return async () => socket.resetAndDestroy()
+        },
+      }[name]()
+      await asked
+      t.same(left(), [10, 9], name)
+      clock.advance(3600n * second)
+      t.same(left(), [10, 9], `${name}: held until then`)
+      await leave()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      t.same(left(), [10, 9], `${name}: not given back`)
+      // Earned back from its end on, which comes at a moment of its own.
+      for (let i = 0; left()[1] !== 10; i++) {
+        if (i > 500) throw new Error(`never: ${name}`)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        clock.advance(6n * second)
+      }
+      t.pass(`${name}, HTTP/${http2 ? 2 : 1.1}`)
+    }
+  },
+)
+
+t.test('a refusal by the second hold gives the first back at once, before its client takes it', async (t) => {
+  const { port, clock, limiter } = await listeningPlainApp(t, {
+    allowance: {
+      holds: [
+        { name: 'all', per: 'everyone', count: 1, retryDelaySeconds: 1 },
+        { name: 'own', per: 'caller', count: 1, retryDelaySeconds: 2 },
+      ],
+    },
+    routes: (app) => app.post('/', { config: { allowance: { holds: ['all', 'own'] } } }, async () => 'ok'),
+  })
+  const own = limiter.hold(apiKey('a'), 'own')
+  t.ok(own.admitted)
+  const { write, response } = await openSocket(t, port)
+  write(
+    headOf('/', [
+      ['x-caller', 'a'],
+      ['content-type', 'application/json'],
+      ['content-length', 2],
+    ]),
+  )
+  // The refusal waits for the body.
+  await clock.busy()
+  const all = limiter.hold(apiKey('b'), 'all')
+  t.ok(all.admitted, 'free for others')
+  write('{}')
+  t.match(await response(), { status: 429, headers: { 'retry-after': '2' } })
+})
+
+// Node 24 tells a response that stands in line of the end of its connection, older ones do not: test/request/response-end.test.ts.
+t.test('HTTP/1.1: what requests that stand in line have taken is given back when their connection goes', async (t) => {
+  for (const leave of ['destroy', 'resetAndDestroy'] as const) {
+    const holds = [{ name: 'slot', per: 'everyone', count: 3, retryDelaySeconds: 1 }] as const
+    let taken = 0
+    const { port, limiter } = await listeningPlainApp(t, {
+      limits: { request: '', work: '3/60' },
+      allowance: { holds },
+      routes: (app) =>
+        app
+          .get('/never', () => new Promise(() => {}))
+          .get('/', { config: { allowance: { holds: ['slot'] } } }, async (request) => {
+            await request.reserve('work', 1)
+            taken++
+            return 'ok'
+          }),
+    })
+    const isFree = () => {
+      const made = limiter.hold(apiKey('b'), 'slot')
+      if (made.admitted) made.hold.release()
+      return made.admitted && limiter.remaining(apiKey('a'), 'work')[0]!.units === 3
+    }
+    const until = async (what: () => boolean) => {
+      for (let i = 0; !what(); i++) {
+        if (i > 500) throw new Error(`never: ${what}`)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+    }
+    const { write, socket } = await openSocket(t, port)
+    write(get('/never') + get('/').repeat(3))
+    await until(() => taken === 3)
+    t.notOk(isFree(), 'their answers wait')
+    socket[leave]()
+    await until(isFree)
+    t.pass(leave)
+  }
+})

@@ -1,4 +1,5 @@
-import { constants } from 'node:http2'
+import { once } from 'node:events'
+import { connect, constants } from 'node:http2'
 import t, { type Test } from 'tap'
 import { apiKey, second } from '../support/limiter-of.ts'
 import type { Teardown } from '../support/matrix-app.ts'
@@ -226,3 +227,63 @@ t.test('identify that fails leaves no body unread', async (t) => {
   await closed
   await app.close()
 })
+
+t.test(
+  'HTTP/2: a refusal that its client never takes is given up when the time is up, or the server closes',
+  async (t) => {
+    for (const closes of [false, true]) {
+      const { url, app, clock } = await refusing(t, { http2: true, discardTimeoutMs: 5000 })
+      const session = connect(url, { settings: { initialWindowSize: 0 } })
+      session.on('error', () => {})
+      t.teardown(() => session.destroy())
+      const stream = request(session, '/', Object.fromEntries(headers))
+      stream.on('error', () => {}).end('{}')
+      const closed = once(stream, 'close')
+      const [{ ':status': status }] = await once(stream, 'response')
+      t.equal(status, 429)
+      await clock.busy()
+      if (!closes) clock.advance(5n * second)
+      else await app.close()
+      await closed
+      t.equal(clock.scheduled, 0)
+      await app.close()
+    }
+  },
+)
+
+t.test(
+  'HTTP/1.1: of pipelined requests, those admitted before the one whose refusal ends the connection are answered',
+  async (t) => {
+    const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
+    let seen = 0
+    const { port, left } = await listeningPlainApp(t, {
+      limits: { request: '3/60' },
+      allowance: { maxDiscardBytes: 0 },
+      before: (app) =>
+        // So that a refusal is under way before the next request is looked at.
+        app.addHook('onRequest', async () => {
+          await new Promise(setImmediate)
+          if (++seen === 6) setTimeout(open, 20)
+        }),
+      routes: (app) =>
+        app.post('/', { config: { allowance: {} } }, async () => {
+          await isOpen
+          return 'ok'
+        }),
+    })
+    const { write, response, socket, closed } = await openSocket(t, port)
+    write(`${post('/', 2)}{}`.repeat(6))
+    for (let i = 0; i < 3; i++) t.match(await response(), { status: 200, body: 'ok' })
+    const refusal = await response()
+    t.equal(refusal.status, 429)
+    t.equal(refusal.headers.connection, 'close')
+    const none = response().then(
+      () => 'another answer',
+      ({ message }: Error) => message,
+    )
+    socket.end()
+    await closed
+    t.equal(await none, 'closed, after ""')
+    t.same(left('writer'), [0])
+  },
+)

@@ -435,3 +435,39 @@ t.test('RATE-012: with enabled: false nothing is denied, held or counted', async
   t.same(limiter.remaining(apiKey('a'), 'request'), [])
   t.equal(limiter.retryDelay(apiKey('a'), 'request', 1), 0)
 })
+
+t.test(
+  'appliesTo that returns no boolean is an error that names the bound, and lets nothing pass uncounted',
+  async (t) => {
+    for (const [answer, type] of [
+      ['yes', 'string'],
+      [1, 'number'],
+      [undefined, 'undefined'],
+      [null, 'object'],
+      [/a/.exec('a'), 'object'],
+      [Promise.resolve(true), 'object'],
+    ] as const) {
+      const appliesTo = (() => answer) as unknown as () => boolean
+      const { limiter } = boundsLimiter({
+        bounds: [{ name: 'trial', per: 'everyone', appliesTo, limits: perMinute(1) }],
+      })
+      const caller = limiter.resolve(apiKey('a'), { request: { sender: 's' } })
+      t.throws(() => limiter.spend(caller, 'request', 1), {
+        name: 'TypeError',
+        message: `bound "trial": appliesTo must return true or false, returned a value of type ${type}`,
+      })
+    }
+  },
+)
+
+t.test(
+  'bounds and holds that are null are refused, for they limit nothing where a config file means them to',
+  async (t) => {
+    for (const key of ['bounds', 'holds']) {
+      const message = `${key}: must be a list of ${key}, got null`
+      const make = () => boundsLimiter({ [key]: null } as never)
+      t.throws(make, { message: new RegExp(message) })
+      t.doesNotThrow(() => boundsLimiter({ [key]: undefined } as never))
+    }
+  },
+)

@@ -320,3 +320,23 @@ t.test(
     t.ok((await app.inject('/forget')).json().left < 5, 'a long response does not collect them')
   },
 )
+
+t.test('a long response does not collect the denials of its handler, which it may meet again and again', async (t) => {
+  const denials: WeakRef<object>[] = []
+  const { app } = await boundApp(t, {
+    bounds: [{ ...all, limits: perMinute(1), category: 'work' }],
+    onDenied: (denial) => void denials.push(new WeakRef(denial)),
+  })
+  app.get('/again', async (request) => {
+    await request.spend('work', 1)
+    for (let n = 0; n < 100; n++) {
+      await request.spend('work', 1).catch(() => {})
+      await new Promise(setImmediate)
+    }
+    collectGarbage()
+    return { left: denials.filter((denial) => denial.deref() !== undefined).length }
+  })
+  const { left } = (await app.inject('/again')).json()
+  t.equal(denials.length, 100)
+  t.ok(left < 5, `${left} left`)
+})
