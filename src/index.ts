@@ -9,18 +9,8 @@ export { allowanceOf } from './connect/context.ts'
 export type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
 export type { BlockedLimit, CountedLimit, EpochLimit, HoldLimit, Limit, TimedLimit } from './limit/limit.ts'
 export { BoundSet } from './limiter/bound-set.ts'
-export type {
-  Denial,
-  ExceededLimit,
-  HoldResult,
-  Limiter,
-  LimiterOptions,
-  RemainingUnits,
-  ReserveResult,
-  ResolveContext,
-  ResolvedCaller,
-  SpendResult,
-} from './limiter/limiter.ts'
+export type { Denial, ExceededLimit, HoldResult, RemainingUnits, ReserveResult, SpendResult } from './limiter/denial.ts'
+export type { Limiter, LimiterOptions, ResolveContext, ResolvedCaller } from './limiter/limiter.ts'
 export { createLimiter } from './limiter/limiter.ts'
 export type { Hold, Reservation } from './limiter/reservation.ts'
 export type { AppAllowance, ConnectOptions } from './plugin.ts'
@@ -44,5 +34,5 @@ export type {
 } from './policy/options.ts'
 export type { OptionProblem } from './policy/options-error.ts'
 export { AllowanceOptionsError } from './policy/options-error.ts'
-export type { Allowance, Identify, Identity, OnDenied } from './request/request-allowance.ts'
+export type { Allowance, Identify, Identity, OnDenied } from './request/allowance.ts'
 export type { OpenStream, UpdateOptions } from './stream/open-stream.ts'

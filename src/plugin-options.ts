@@ -11,7 +11,7 @@ import { flag, mustBe, oneOf, optionsObject, parseOptions, wholeNumber } from '.
 import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import type { FieldStyle } from './rejection/rate-limit-fields.ts'
-import type { Identify, OnDenied } from './request/request-allowance.ts'
+import type { Identify, OnDenied } from './request/allowance.ts'
 import { defaultRentOf, type RentOf } from './stream/rent.ts'
 
 /** What an open stream pays, in advance for each period that it is open. */

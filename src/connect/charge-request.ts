@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { Denial } from '../limiter/limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
 import { ignore, leave } from '../rejection/leave.ts'
 import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'

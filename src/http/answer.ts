@@ -1,6 +1,6 @@
 import type { Http2ServerRequest } from 'node:http2'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Denial } from '../limiter/limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
 import { expireAnswer } from '../rejection/cut-off.ts'
 import { exposedHeaders } from '../rejection/exposed-headers.ts'
 import { PROBLEM_MEDIA_TYPE, quotaExceeded } from '../rejection/problem.ts'

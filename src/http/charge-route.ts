@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { Denial } from '../limiter/limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
 import type { Reservation } from '../limiter/reservation.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
 import { asPlainError } from '../rejection/http.ts'

@@ -1,4 +1,4 @@
-import type { Denial } from '../limiter/limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
 import { policyNames } from '../rejection/policy-names.ts'
 import type { QuotaPolicy } from '../rejection/quota-policy.ts'
 import type { LeftUnits } from '../request/request-allowance.ts'

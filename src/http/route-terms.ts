@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BoundSet } from '../limiter/bound-set.ts'
-import type { Denial, Limiter } from '../limiter/limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import type { Bound } from '../policy/bounds.ts'
 import {
   type CheckedRouteAllowance,

@@ -4,9 +4,7 @@ import { normalizeCaller } from '../caller/caller.ts'
 import { callerKey } from '../caller/key.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system-clock.ts'
-import { type Account, type BoundExceeded, MemoryLedger } from '../ledger/memory-ledger.ts'
-import type { Remaining } from '../ledger/meter.ts'
-import type { CountedLimit } from '../limit/limit.ts'
+import { type Account, MemoryLedger } from '../ledger/memory-ledger.ts'
 import { type Attributes, attributesOf, type Origin } from '../policy/bound-key.ts'
 import type { BoundOptions, HoldOptions } from '../policy/bound-options.ts'
 import { type Bound, parseBounds } from '../policy/bounds.ts'
@@ -20,57 +18,17 @@ import { parseRateLimits } from '../policy/rate-limits.ts'
 import { CALLER_BOUND } from '../policy/target.ts'
 import { type BoundSet, countBounds, countHolds } from './bound-set.ts'
 import { CallerMeters } from './caller-meters.ts'
-import { type Hold, Reservation } from './reservation.ts'
+import {
+  type Denial,
+  denialOf,
+  type HoldResult,
+  longest,
+  type RemainingUnits,
+  type ReserveResult,
+  type SpendResult,
+} from './denial.ts'
+import { Reservation } from './reservation.ts'
 import { Resolution } from './resolution.ts'
-
-/** A limit that did not admit a spend. */
-export interface ExceededLimit {
-  /** The bound that it is one of; `caller` for the limits of `rateLimits`. */
-  readonly bound: string
-  readonly limit: CountedLimit
-  /**
-   * Whole ms, rounded up, after which this limit admits the same spend; 1 ms earlier it does not (RATE-024). null: never, or
-   * it cannot be said when, as while open reservations hold the room.
-   */
-  readonly retryDelayMs: number | null
-}
-
-/** A spend that does not fit. */
-export interface Denial {
-  /** The category; of a hold that was refused, its name. */
-  readonly category: string
-  /** The first bound that was exceeded, in the order of declaration; `caller` for the limits of `rateLimits`. */
-  readonly bound: string
-  /** The first limit of that bound that was exceeded, in the order of declaration. */
-  readonly limit: CountedLimit
-  /**
-   * Whole ms, rounded up, after which the same spend is admitted if nothing else is spent in the category until
-   * then; 1 ms earlier it is denied (RATE-024): the longest of all limits exceeded. null: it cannot be said when, or never.
-   */
-  readonly retryDelayMs: number | null
-  /** Every limit exceeded, in the order of declaration. At least one. */
-  readonly exceeded: readonly ExceededLimit[]
-}
-
-/** What is left under one limit. */
-export interface RemainingUnits extends Remaining {
-  /** The bound that it is one of; `caller` for the limits of `rateLimits`. */
-  readonly bound: string
-}
-
-interface Denied {
-  readonly admitted: false
-  readonly denial: Denial
-}
-
-/** The answer to a spend. */
-export type SpendResult = { readonly admitted: true } | Denied
-
-/** The answer to a reservation. */
-export type ReserveResult = { readonly admitted: true; readonly reservation: Reservation } | Denied
-
-/** The answer to a hold. */
-export type HoldResult = { readonly admitted: true; readonly hold: Hold } | Denied
 
 const resolution: unique symbol = Symbol('allowance.resolution')
 
@@ -390,21 +348,6 @@ export class Limiter {
       `hold ${JSON.stringify(name)} is not declared in holds; declared are ${this.#holds.names.join(', ') || 'none'}`,
     )
   }
-}
-
-function denialOf(category: string, exceeded: readonly BoundExceeded[]): Denial {
-  const { bound, limit } = exceeded[0]!
-  return { category, bound, limit, retryDelayMs: longest(exceeded), exceeded }
-}
-
-/** The longest delay; null when one of them cannot be said. */
-function longest(exceeded: readonly BoundExceeded[]): number | null {
-  let ms = 0
-  for (const { retryDelayMs } of exceeded) {
-    if (retryDelayMs === null) return null
-    ms = Math.max(ms, retryDelayMs)
-  }
-  return ms
 }
 
 /** @internal @throws RangeError when a cost is none. */
