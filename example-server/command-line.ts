@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util'
+import { readArguments } from './arguments.ts'
+import { readListenAddress, readPort } from './listen.ts'
 import { StartProblem } from './problem.ts'
 
 /** What the arguments and the environment say. */
@@ -28,37 +29,23 @@ Environment:
   HOST      the address to listen at; default 127.0.0.1
 `
 
+const OPTIONS = {
+  config: { type: 'string' },
+  database: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
 /** @throws {StartProblem} listing everything that is wrong. */
 export function readCommandLine(args: readonly string[], env: NodeJS.ProcessEnv): CommandLine {
   const problems: string[] = []
-  const values = parse(args, problems)
-  const port = portOf('PORT', env.PORT, 5050, problems)
-  const h2cPort = portOf('H2C_PORT', env.H2C_PORT, port === 0 ? 0 : port + 1, problems)
+  const values = readArguments(args, OPTIONS, problems)
+  const { host, port } = readListenAddress(env, problems)
+  const h2cPort = readPort('H2C_PORT', env.H2C_PORT, port === 0 ? 0 : port + 1, problems)
   if (port !== 0 && h2cPort === port) problems.push(`H2C_PORT: must not be PORT, got ${port}`)
   if (h2cPort > 65_535) problems.push(`PORT: must be at most 65534 when H2C_PORT is not set, got ${port}`)
-  if (env.HOST === '') problems.push('HOST: must be an address or the name of a host, got ""')
   for (const name of ['config', 'database'] as const) {
     if (values[name] === '') problems.push(`--${name}: must be a file, got ""`)
   }
   if (problems.length > 0) throw new StartProblem(problems)
-  return { ...values, help: values.help ?? false, host: env.HOST ?? '127.0.0.1', port, h2cPort }
-}
-
-function parse(args: readonly string[], problems: string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: { config: { type: 'string' }, database: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
-    }).values
-  } catch (error) {
-    problems.push(`arguments: ${(error as Error).message.split('. ', 1)[0]}; allowed: --config, --database, --help`)
-    return {}
-  }
-}
-
-function portOf(name: string, text: string | undefined, otherwise: number, problems: string[]): number {
-  if (text === undefined) return otherwise
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  problems.push(`${name}: must be a whole number from 0 to 65535 (0: any free port), got ${JSON.stringify(text)}`)
-  return 0
+  return { ...values, help: values.help ?? false, host, port, h2cPort }
 }

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { parse, TomlError } from 'smol-toml'
 import { type Clock, createLimiter, type Limiter, type LimiterOptions } from '../src/index.ts'
 import type { AuthConfig } from './auth/identify.ts'
 import { parseAuth } from './config-auth.ts'
 import { type OwnLimits, readOverrides } from './config-overrides.ts'
 import { hide, isTable, type Report, unknownKeys } from './config-values.ts'
 import { StartProblem } from './problem.ts'
+import { parseToml, readConfigFile } from './toml-file.ts'
 
 /** What a configuration file decides. */
 export interface ExampleConfig {
@@ -22,7 +21,7 @@ export interface ExampleConfig {
  * @throws {StartProblem} listing everything that is wrong in it, or why it cannot be read.
  */
 export function loadConfig(file: string, clock?: Clock): ExampleConfig {
-  return parseConfig(readFile(file), file, clock)
+  return parseConfig(readConfigFile(file), file, clock)
 }
 
 /** As `loadConfig`, for the text of a file that has been read. */
@@ -36,26 +35,6 @@ export function parseConfig(text: string, file: string, clock?: Clock): ExampleC
   const overrides = readOverrides(rateLimits, auth, report)
   if (!limiter || problems.length > 0) throw new StartProblem(problems.map((problem) => `${file}: ${problem}`))
   return { auth: parsedAuth, limiter, overrides }
-}
-
-function readFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new StartProblem([`--config: must be a file that can be read, got ${JSON.stringify(file)} (${code})`])
-  }
-}
-
-function parseToml(text: string, file: string): Record<string, unknown> {
-  try {
-    return parse(text)
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error
-    // Only the first line of the message: the others quote the file, where a secret may be.
-    const reason = error.message.split('\n', 1)[0]
-    throw new StartProblem([`${file}: line ${error.line}, column ${error.column}: must be TOML: ${reason}`])
-  }
 }
 
 function tryLimiter(rateLimits: unknown, report: Report, clock: Clock | undefined): Limiter | undefined {

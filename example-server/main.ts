@@ -1,22 +1,12 @@
-import { setTimeout } from 'node:timers/promises'
 import { banner } from './banner.ts'
 import { readCommandLine, USAGE } from './command-line.ts'
 import { loadConfig } from './config.ts'
 import { demo } from './demo.ts'
+import { orStartProblem, run, stopOnSignals } from './listen.ts'
 import { buildPage } from './page-files.ts'
-import { StartProblem } from './problem.ts'
-import { type Addresses, createExampleServer, type ExampleServer } from './server.ts'
+import { createExampleServer } from './server.ts'
 
-/** How long running requests may take to finish when the server is told to stop. */
-const GRACE_MS = 5000
-
-try {
-  await start()
-} catch (error) {
-  if (!(error instanceof StartProblem)) throw error
-  process.stderr.write(`${error.message}\n`)
-  process.exitCode = 1
-}
+await run(start)
 
 async function start(): Promise<void> {
   const { help, config, database, ...addresses } = readCommandLine(process.argv.slice(2), process.env)
@@ -30,9 +20,9 @@ async function start(): Promise<void> {
     ...(configured && { auth: configured.auth, limiter: configured.limiter }),
     ...(database !== undefined && { database }),
   })
-  const urls = await listen(server, addresses)
-  process.once('SIGTERM', () => stop(server))
-  process.once('SIGINT', () => stop(server))
+  const close = () => server.close()
+  const urls = await orStartProblem('PORT, H2C_PORT, HOST', addresses.host, server.listen(addresses), close)
+  stopOnSignals(close)
   process.stdout.write(
     banner({
       ...urls,
@@ -43,26 +33,4 @@ async function start(): Promise<void> {
       ...(database !== undefined && { database }),
     }),
   )
-}
-
-async function listen(server: ExampleServer, addresses: Addresses & { host: string }) {
-  try {
-    return await server.listen(addresses)
-  } catch (error) {
-    await server.close()
-    const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number }
-    if (code === undefined || syscall === undefined) throw error
-    const what =
-      syscall === 'listen' ? `port ${port} of ${JSON.stringify(addresses.host)}` : JSON.stringify(addresses.host)
-    throw new StartProblem([
-      `PORT, H2C_PORT, HOST: must be where this server can listen, got ${what} (${code === 'EADDRINUSE' ? 'in use already: set PORT to another' : code})`,
-    ])
-  }
-}
-
-async function stop(server: ExampleServer): Promise<void> {
-  const late = new AbortController()
-  const closed = server.close().then(() => late.abort())
-  await Promise.race([closed, setTimeout(GRACE_MS, undefined, { signal: late.signal }).catch(() => {})])
-  process.exit(0)
 }

@@ -15,11 +15,16 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
+/** How long browsers may use files of the page without asking: for ever, as their names say what is in them, or never. */
+export type FileCaching = 'immutable' | 'no-cache'
+
+const CACHE_CONTROL = { immutable: 'public, max-age=31536000, immutable', 'no-cache': 'no-cache' } as const
+
 /**
- * Serves the page at `/`, and its files. Nothing of it is an RPC, so nothing of it is charged.
+ * Serves the page at `/`, and its files. Nothing of it is an RPC.
  * @param demoKey An API key that everybody knows, for the page to offer. Default: none.
  */
-export function addPage(app: FastifyInstance, page: Page, demoKey = ''): void {
+export function addPage(app: FastifyInstance, page: Page, demoKey = '', caching: FileCaching = 'immutable'): void {
   const html = fill(page.html, { demoKey })
   const tag = tagOf(html)
   app.get('/', (request, reply) => {
@@ -29,9 +34,12 @@ export function addPage(app: FastifyInstance, page: Page, demoKey = ''): void {
     return reply.type('text/html; charset=utf-8').send(html)
   })
   for (const { path, type, body } of page.files) {
-    app.get(path, (_request, reply) =>
-      guarded(reply).header('cache-control', 'public, max-age=31536000, immutable').type(type).send(body),
-    )
+    const tag = tagOf(body)
+    app.get(path, (request, reply) => {
+      guarded(reply).headers({ 'cache-control': CACHE_CONTROL[caching], etag: tag })
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send()
+      return reply.type(type).send(body)
+    })
   }
 }
 

@@ -1,5 +1,5 @@
-import { DatabaseSync } from 'node:sqlite'
-import { StartProblem } from './problem.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import { openDatabase } from './database.ts'
 
 /** An envelope to store, its payload already serialized. */
 export interface NewEnvelope {
@@ -45,21 +45,16 @@ const SCHEMA = `
 /** What the backend keeps, in one SQLite database. Each method is one transaction. */
 export class Store {
   readonly #db: DatabaseSync
-  readonly #sql
+  readonly #sql: ReturnType<typeof prepare>
 
   /**
    * @param path A file, created when it is not there, or `:memory:` (default).
    * @throws {StartProblem} when the file cannot be opened as a database.
    */
   constructor(path = ':memory:') {
-    try {
-      this.#db = new DatabaseSync(path)
-      this.#db.exec(SCHEMA)
-      this.#sql = prepare(this.#db)
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new StartProblem([`--database: ${JSON.stringify(path)}: ${reason}; allowed: a file that SQLite can write`])
-    }
+    const { db, sql } = openDatabase(path, SCHEMA, prepare)
+    this.#db = db
+    this.#sql = sql
   }
 
   /** Stores all of it or nothing; returns the sequence ids of the envelopes. */

@@ -1,4 +1,3 @@
-export { BoundSet } from './bound-set.ts'
 export type { AuthType, Caller } from './caller/caller.ts'
 export type { Charge, RpcCharges } from './charge/charge.ts'
 export type { ChargesOptionEntry } from './charge/charges-option.ts'
@@ -9,28 +8,21 @@ export { systemClock } from './clock/system-clock.ts'
 export { allowanceOf } from './connect/context.ts'
 export type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
 export type { BlockedLimit, CountedLimit, EpochLimit, HoldLimit, Limit, TimedLimit } from './limit/limit.ts'
-export type {
-  Denial,
-  ExceededLimit,
-  HoldResult,
-  Limiter,
-  LimiterOptions,
-  RemainingUnits,
-  ReserveResult,
-  ResolveContext,
-  ResolvedCaller,
-  SpendResult,
-} from './limiter.ts'
-export { createLimiter } from './limiter.ts'
+export { BoundSet } from './limiter/bound-set.ts'
+export type { Denial, ExceededLimit, HoldResult, RemainingUnits, ReserveResult, SpendResult } from './limiter/denial.ts'
+export type { Limiter, LimiterOptions, ResolveContext, ResolvedCaller } from './limiter/limiter.ts'
+export { createLimiter } from './limiter/limiter.ts'
+export type { Hold, Reservation } from './limiter/reservation.ts'
 export type { AppAllowance, ConnectOptions } from './plugin.ts'
 export { default } from './plugin.ts'
-export type { AllowanceOptions, RateLimitHeadersOptions, StreamsOptions } from './plugin-options.ts'
 export type {
-  AppliesToOptions,
+  AllowanceOptions,
   BoundOptions,
   HoldOptions,
-  Per,
-} from './policy/bound-options.ts'
+  RateLimitHeadersOptions,
+  StreamsOptions,
+} from './plugin-options.ts'
+export type { AppliesToOptions, Per } from './policy/bound-options.ts'
 export type { DurationBounds } from './policy/duration.ts'
 export { parseDuration } from './policy/duration.ts'
 export type {
@@ -42,6 +34,5 @@ export type {
 } from './policy/options.ts'
 export type { OptionProblem } from './policy/options-error.ts'
 export { AllowanceOptionsError } from './policy/options-error.ts'
-export type { Allowance, Identify, Identity, OnDenied } from './request-allowance.ts'
-export type { Hold, Reservation } from './reservation.ts'
+export type { Allowance, Identify, Identity, OnDenied } from './request/allowance.ts'
 export type { OpenStream, UpdateOptions } from './stream/open-stream.ts'

@@ -4,14 +4,14 @@ import type { ChargesOptionEntry } from './charge/charges-option.ts'
 import type { Clock } from './clock/clock.ts'
 import type { RenderRejection, RouteAllowance } from './http/route-terms.ts'
 import { MAX_WINDOW_SECONDS } from './limit/ranges.ts'
-import { Limiter } from './limiter.ts'
-import type { BoundOptions, HoldOptions } from './policy/bound-options.ts'
+import { Limiter } from './limiter/limiter.ts'
+import type { BoundOptions as AnyBoundOptions, HoldOptions as AnyHoldOptions } from './policy/bound-options.ts'
 import { clockOption } from './policy/clock-option.ts'
 import { flag, mustBe, oneOf, optionsObject, parseOptions, wholeNumber } from './policy/option-schema.ts'
 import type { RateLimitsOptions } from './policy/options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import type { FieldStyle } from './rejection/rate-limit-fields.ts'
-import type { Identify, OnDenied } from './request-allowance.ts'
+import type { Identify, OnDenied } from './request/allowance.ts'
 import { defaultRentOf, type RentOf } from './stream/rent.ts'
 
 /** What an open stream pays, in advance for each period that it is open. */
@@ -32,6 +32,12 @@ export interface StreamsOptions {
    */
   maxOpen?: number | undefined
 }
+
+/** A bound: limits that are counted per something, and apply to some or all. `Request`: what its functions are given. */
+export type BoundOptions<Request = FastifyRequest> = AnyBoundOptions<Request>
+
+/** A hold: how many of something may be open at a time. `Request`: what its functions are given. */
+export type HoldOptions<Request = FastifyRequest> = AnyHoldOptions<Request>
 
 /** The header fields by which plain routes tell what is left. */
 export interface RateLimitHeadersOptions {
@@ -61,8 +67,9 @@ export interface AllowanceOptions {
   /**
    * Who a request is from. Returns an identity, or nothing, for a request that is charged to its client address; throws
    * when the credentials are no good: a ConnectError goes out in the request's own protocol, anything else to Fastify,
-   * and nothing is charged. Called once for each charged request, before its body is read; not for free RPCs that
-   * spend nothing, preflights and unknown paths. Default: everybody is charged to the client address.
+   * and nothing is charged but bounds that need no identity. Called at most once for a request: for RPCs that are charged,
+   * before their body is read, and for plain routes where a limit or a bound asks for it. Default: everybody is charged to
+   * the client address.
    */
   identify?: Identify | undefined
 
@@ -83,10 +90,10 @@ export interface AllowanceOptions {
    * Limits per something else than the caller, which a spend must fit as well: per address, for everyone, … Not beside
    * `limiter`, which has its own. Default: none.
    */
-  bounds?: readonly BoundOptions<FastifyRequest>[] | undefined
+  bounds?: readonly BoundOptions[] | undefined
 
   /** What can be held with `request.hold` or a route's `holds`, and how many of it. Not beside `limiter`. Default: none. */
-  holds?: readonly HoldOptions<FastifyRequest>[] | undefined
+  holds?: readonly HoldOptions[] | undefined
 
   /**
    * What plain HTTP routes cost that are registered after the plugin, in its scope or below, and what bounds them; a route's own
@@ -94,15 +101,16 @@ export interface AllowanceOptions {
    */
   routes?: RouteAllowance | undefined
 
-  /** The same for requests that no route takes. Default: they cost nothing. */
+  /** The same for requests that no route takes, of whatever method. Preflights cost nothing. Default: they cost nothing. */
   notFound?: RouteAllowance | undefined
 
   /** Which header fields plain routes answer with. Default: those of the draft, on refusals only. */
   rateLimitHeaders?: RateLimitHeadersOptions | undefined
 
   /**
-   * Returns the body of a refusal in a plain route; the reply has its status 429 and its header fields, and may be changed.
-   * Default: `application/problem+json`.
+   * Returns the body of a refusal in a plain route, of whatever kind Fastify sends; the reply has its status 429 and its
+   * header fields, and may be changed. May be async. When it throws, that is logged and the default is sent. Default:
+   * `application/problem+json`.
    */
   renderRejection?: RenderRejection | undefined
 

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { categoryTable, formatCategoryTable } from './charge/category-table.ts'
 import { parseChargesOption } from './charge/charges-option.ts'
@@ -15,14 +15,15 @@ import { RouteWatch } from './connect/route-watch.ts'
 import { chargingOf, type RpcCharging } from './connect/rpc-charges.ts'
 import { type WiredRpc, wireRoutes } from './connect/wired-routes.ts'
 import type { AnswerOptions } from './http/answer.ts'
-import { PlainRoutes } from './http/plain-routes.ts'
+import { checkCharged, PlainRoutes } from './http/plain-routes.ts'
 import type { RouteAllowance } from './http/route-terms.ts'
-import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller } from './limiter.ts'
+import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller } from './limiter/limiter.ts'
+import type { Hold, Reservation } from './limiter/reservation.ts'
 import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import { Patience } from './rejection/patience.ts'
-import { RequestAllowance } from './request-allowance.ts'
-import type { Hold, Reservation } from './reservation.ts'
+import { IdentitySpelling } from './request/identity-spelling.ts'
+import { RequestAllowance } from './request/request-allowance.ts'
 import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
@@ -42,7 +43,10 @@ export interface AppAllowance {
    */
   connect(options: ConnectOptions): ConnectOptions
 
-  /** What every RPC costs that is implemented, as a table in plain text. Complete once the app is ready. */
+  /**
+   * What every RPC costs that is implemented, as a table in plain text. RPCs only: plain routes are not in it. Complete once the
+   * app is ready.
+   */
   categoryTable(): string
 }
 
@@ -76,6 +80,9 @@ type WithAllowance = FastifyRequest & {
   [replyOfRequest]: FastifyReply | null
 }
 
+/** What Fastify prints of a server without routes. */
+const NO_ROUTES = '(empty tree)'
+
 /** The category that every charged RPC spends one unit of, before anything else (RATE-014). */
 const REQUEST_CATEGORY = 'request'
 
@@ -87,7 +94,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const { rateLimits, bounds, holds, clock } = options
   const limiter = options.limiter ?? createLimiter({ rateLimits, bounds, holds, clock } as LimiterOptions)
   const { identify, onDenied, domain } = options
-  const services = { limiter, identify, onDenied, domain }
+  const services = { limiter, identify, identitySpelling: new IdentitySpelling(), onDenied, domain }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const streams = {
@@ -111,12 +118,6 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     own[allowanceOfRequest] ??= new RequestAllowance(services, request, () => own[replyOfRequest])
     return own[allowanceOfRequest]
   }
-  const rememberReply: onRequestHookHandler = function allowanceReply(request, reply, done) {
-    const own = request as WithAllowance
-    own[replyOfRequest] = reply
-    done()
-  }
-
   const plainRoutes = new PlainRoutes(limiter, options.routes, allowanceFor, answering)
 
   app.decorateRequest(allowanceOfRequest, null)
@@ -162,10 +163,17 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
       formatCategoryTable(categoryTable(rpcs.filter(({ implemented }) => implemented).map(({ plan }) => plan))),
   })
 
+  // Whatever has been registered until now, onRoute does not tell of.
+  const mayHaveMissedRoutes = app.printRoutes() !== NO_ROUTES
+  app.addHook('onRequest', function allowanceRemember(request, reply, done) {
+    const own = request as WithAllowance
+    own[replyOfRequest] = reply
+    if (mayHaveMissedRoutes) checkCharged(request)
+    done()
+  })
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     const rpc = watch.match(this, route as RouteOptions & { routePath: string })
-    addFirst(route, 'onRequest', rememberReply)
-    if (rpc === undefined) return plainRoutes.add(route)
+    if (rpc === undefined) return plainRoutes.add(route, (step, hook) => watch.hook(route, hook, step))
     const { method } = rpc.plan
     const rejection = { ...discard, clientStreams: isClientStreaming(method) }
     route.errorHandler = answerErrors(route.errorHandler, rejection)
@@ -178,7 +186,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   plainRoutes.addNoRoute(app, options.notFound)
   app.addHook('onReady', async () => {
     watch.check(app)
-    plainRoutes.warn(app.log, options.instances)
+    const hasRpcs = rpcs.some(({ plan, implemented }) => implemented && !plan.free)
+    plainRoutes.warn(app.log, options.instances, hasRpcs ? requestCategory : undefined)
     declaredCharges.checkRegistered(rpcs.map(({ plan }) => plan.method))
   })
   app.addHook('preClose', async () => {
@@ -186,12 +195,6 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     patience.end()
   })
   if (limiter.policy.trustedProxies.isEmpty) warnAboutTrustProxy(app)
-}
-
-/** Makes a hook the first of a route's own; once, since Fastify's HEAD route is a copy of the GET route. */
-function addFirst(route: RouteOptions, step: 'onRequest', hook: onRequestHookHandler): void {
-  const hooks = [route[step] ?? []].flat()
-  if (!hooks.includes(hook)) route[step] = [hook, ...hooks]
 }
 
 function tooManyStreams(): ConnectError {

@@ -1,17 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import t from 'tap'
-import { block, blocks, root } from './support/readme.ts'
-
-/** Runs a program without the loaders that the test runner hands to every Node below it, which break some. */
-const plain = ['--unset=NODE_OPTIONS']
-const run = (command: string, args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
-  promisify(execFile)('env', [...plain, command, ...args], options)
+import { outcome, run, start } from './support/program.ts'
+import { block, blocks, root, text } from './support/readme.ts'
 
 /** A service whose .proto is not the newcomer's own. */
 const THEIR_PROTO = `syntax = "proto3";
@@ -103,12 +94,20 @@ console.log(JSON.stringify({ before, after: seen(), exported }))
  * README's own commands, its files written as they stand there, generated, type-checked and run.
  */
 const home = t.testdir({ 'package.json': '{ "private": true, "type": "module" }' })
-const inHome = { cwd: home, env: { ...process.env, PATH: `${join(home, 'node_modules/.bin')}:${process.env.PATH}` } }
+const inHome = {
+  cwd: home,
+  env: { ...process.env, PATH: `${join(home, 'node_modules/.bin')}:${process.env.PATH}` },
+  plain: true,
+}
+
+/** Packing builds, and installing may fetch. */
+const byNpm = { plain: true, withinMs: 90_000 }
 
 interface Manifest {
   type: string
   sideEffects: boolean
   engines: Record<string, string>
+  scripts: Record<string, string>
   exports: Record<string, string | { types: string; default: string }>
   dependencies: Record<string, string>
   peerDependencies: Record<string, string>
@@ -118,7 +117,7 @@ let manifest: Manifest
 let packed: string[]
 
 t.before(async () => {
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', home], { cwd: root })
+  const { stdout } = await run(['npm', 'pack', '--json', '--pack-destination', home], { ...byNpm, cwd: root })
   const [tarball] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   const paths = tarball.files.map(({ path }) => path)
   t.ok(paths.includes('proto/allowance/v1/charge.proto'), 'the .proto to import is in the package')
@@ -135,9 +134,7 @@ t.before(async () => {
     installTools!,
     'npm install @fastify/cors',
   ]) {
-    await run('npm', [...command.split(' ').slice(1), '--prefer-offline', '--no-audit', '--no-fund'], {
-      cwd: home,
-    })
+    await run([...command.split(' '), '--prefer-offline', '--no-audit', '--no-fund'], { ...byNpm, cwd: home })
   }
   manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   packed = paths
@@ -151,7 +148,7 @@ t.before(async () => {
     mkdirSync(dirname(join(home, file)), { recursive: true })
     writeFileSync(join(home, file), content)
   }
-  await run('npx', ['buf', 'generate'], inHome)
+  await run(['npx', 'buf', 'generate'], inHome)
 })
 
 t.test('the packed manifest says what the package is, and what it needs', async (t) => {
@@ -160,6 +157,11 @@ t.test('the packed manifest says what the package is, and what it needs', async 
     Object.keys(manifest.peerDependencies).sort(),
     ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-fastify', 'fastify'],
     'what an app has itself, and must have once only',
+  )
+  const scripts = Object.keys(manifest.scripts)
+  t.notOk(
+    scripts.some((name) => /^(pre|post)?(install|prepare)$/.test(name)),
+    'nothing to run at install, or to warn of',
   )
   t.match(manifest.peerDependencies.fastify, /^\^5\./)
 
@@ -186,11 +188,11 @@ t.test('every export is there with its types, and nothing else can be imported',
     t.ok(packed.includes(path.replace(/\.js$/, '.d.ts')), `${path} has types`)
   }
   const code = "import('fastify-allowance/dist/limiter.js').catch(({ code }) => console.log(code))"
-  t.equal((await run(process.execPath, ['--eval', code], inHome)).stdout.trim(), 'ERR_PACKAGE_PATH_NOT_EXPORTED')
+  t.equal((await run([process.execPath, '--eval', code], inHome)).stdout.trim(), 'ERR_PACKAGE_PATH_NOT_EXPORTED')
 })
 
 t.test('sideEffects: false is true: importing the package leaves no trace', async (t) => {
-  const { stdout, stderr } = await run(process.execPath, ['--input-type=module', '--eval', LOOK_FOR_EFFECTS], inHome)
+  const { stdout, stderr } = await run([process.execPath, '--input-type=module', '--eval', LOOK_FOR_EFFECTS], inHome)
   t.equal(stderr, '')
   const { before, after, exported } = JSON.parse(stdout)
   t.ok(exported.includes('default') && exported.includes('createLimiter'), `${exported}`)
@@ -206,16 +208,31 @@ t.test('the README’s service is generated, and type-checks in strict mode', as
     types: ['node'],
   }
   writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts', 'gen'] }))
-  const { stdout } = await run('npx', ['tsc', '-p', '.'], inHome).catch((error: { stdout: string }) => error)
+  const { stdout } = await outcome(['npx', 'tsc', '-p', '.'], inHome)
   t.equal(stdout, '')
 })
 
 t.test('README: a limiter without Fastify', async (t) => {
-  t.equal((await run(process.execPath, ['limiter.ts'], inHome)).stdout, 'as expected\n')
+  t.equal((await run([process.execPath, 'limiter.ts'], inHome)).stdout, 'as expected\n')
+})
+
+t.test('README: plain HTTP routes, and the refusal that it shows', async (t) => {
+  const { stdout } = await run([process.execPath, 'plain.ts'], inHome)
+  const [, status, fields, body, health] = /^(\d+) (.*?) (\{.*\}) (\d+)\n$/.exec(stdout)!
+  // A slow machine may have earned back some of it meanwhile.
+  const asShown = (said: string) => said.replace(/(t=|Retry in )1\d\b/, (_, start) => `${start}20`)
+  t.same([status, asShown(fields!), health], ['429', '"caller-60";r=0;t=20', '200'])
+  t.same(JSON.parse(asShown(body!)), JSON.parse(block('json', '{\n  "type"')))
+})
+
+t.test('README: bounds', async (t) => {
+  const { stdout } = await run([process.execPath, 'bounds.ts'], inHome)
+  t.equal(stdout, '200 report 200 trial\n')
+  t.ok(text.includes(`prints \`${stdout.trim()}\``))
 })
 
 t.test('README: charges in TypeScript, and what browsers may read', async (t) => {
-  const { stdout } = await run(process.execPath, ['try-theirs.ts'], inHome)
+  const { stdout } = await run([process.execPath, 'try-theirs.ts'], inHome)
   const [preflight, free, admitted, denied] = JSON.parse(stdout)
   t.match(preflight, { statusCode: 204, headers: { 'access-control-allow-origin': 'https://app.example.com' } })
   t.match(preflight.headers['access-control-allow-methods'], /POST/)
@@ -226,42 +243,28 @@ t.test('README: charges in TypeScript, and what browsers may read', async (t) =>
 })
 
 t.test('README: the server runs, and answers its curl commands as it says', async (t) => {
-  const server = spawn('env', [...plain, process.execPath, 'server.ts'], {
-    ...inHome,
-    env: { ...inHome.env, PORT: '0' },
-  })
-  t.teardown(() => server.kill())
-  const port = await listeningPort(server)
+  const inHomeAt = (port: string) => ({ ...inHome, env: { ...inHome.env, PORT: port } })
+  const server = start(t, [process.execPath, 'server.ts'], inHomeAt('0'))
+  const { port } = new URL((await server.until(/^.*\n/))[0])
 
   const answers = []
   for (const command of block('sh', 'curl --json').trim().split('\n')) {
     const withPort = command.replace(':8080', `:${port}`)
-    answers.push((await run('sh', ['-c', `${withPort} --silent --include`])).stdout)
+    answers.push((await run(['sh', '-c', `${withPort} --silent --include`])).stdout)
   }
   t.match(answers[0], /^HTTP\/1.1 200 OK/)
   t.match(answers[1], /^HTTP\/1.1 429 Too Many Requests/)
   t.match(answers[1], /^retry-after: 6\r$/im)
 
   const answer = JSON.parse(answers[1]!.slice(answers[1]!.indexOf('{')))
-  const expected = JSON.parse(block('json', '{'))
+  const expected = JSON.parse(block('json', '{\n  "code"'))
   t.same(answer.details[0], expected.details[0])
   t.match(answer.message, /^rate limit of category notes exceeded \(retry in [1-6]\d{3} ms\)$/)
   t.match(expected.message, /^rate limit of category notes exceeded \(retry in [1-6]\d{3} ms\)$/)
   t.equal(answer.code, expected.code)
   t.equal(answer.details[1].type, expected.details[1].type)
 
-  const outputOf = async (program: string) =>
-    (await run(process.execPath, [program], { ...inHome, env: { ...inHome.env, PORT: port } })).stdout
+  const outputOf = async (program: string) => (await run([process.execPath, program], inHomeAt(port))).stdout
   t.match(await outputOf('client.ts'), /^no notes left, again in [1-6]\d{3} ms\n$/, 'README: the client')
   t.match(await outputOf('waiting-client.ts'), /^(notes: again in \d+ ms\n)+saved\n$/, 'README: the client that waits')
 })
-
-/** Waits for the first line that the server prints, its address. */
-async function listeningPort(server: ChildProcess): Promise<string> {
-  const errors = text(server.stderr!)
-  const [line] = await Promise.race([
-    once(createInterface(server.stdout!), 'line'),
-    once(server, 'exit').then(async () => Promise.reject(new Error(`the server ended: ${await errors}`))),
-  ])
-  return new URL(line).port
-}

@@ -164,7 +164,7 @@ t.test(
         })
         const answer = await app.inject(call)
         t.equal(answer.statusCode, 500, JSON.stringify(value))
-        t.match(answer.json().message, /^caller/)
+        t.match(answer.json().message, /^identify returned no identity: caller/)
         t.equal(limiter.remaining({ type: 'ip', address: '127.0.0.1' }, 'request')[0]!.units, 1)
         t.notOk(answer.body.includes(secret))
         t.notOk(lines.join('').includes(secret))

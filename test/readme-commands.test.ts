@@ -1,13 +1,9 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
-import { leaveSoon, untilBanner } from './support/example-process.ts'
+import { leaveSoon, startExample } from './support/example-process.ts'
+import { run } from './support/program.ts'
 import { block, root, text } from './support/readme.ts'
-
-const run = promisify(execFile)
 
 /**
  * The environment of somebody who has just cloned this repository: without what npm and the test runner add for their
@@ -20,31 +16,28 @@ env.PATH = env
   .PATH!.split(':')
   .filter((folder) => !/node_modules\/(\.bin|npm\/|@npmcli\/)/.test(`${folder}/`))
   .join(':')
-const inRoot = { cwd: root, env, timeout: 60_000 }
+const inRoot = { cwd: root, env, plain: true }
 
 const project = `v${JSON.parse(readFileSync(join(root, 'node_modules/node/package.json'), 'utf8')).version}`
-const machine = (await run('node', ['--version'], inRoot)).stdout.trim()
+const machine = (await run(['node', '--version'], inRoot)).stdout.trim()
 
 /** The README's way to start the server, after `npm ci`, which has been run for these tests. */
 const [, start] = /^npm ci && (npm start)$/.exec(block('sh', 'npm ci && npm start').trim())!
 const [, startDemo] = /`(npm start -- --config \S+)`/.exec(text)!
 
 t.test(`npm runs the project's own Node (${project}), not the machine's (${machine})`, async (t) => {
-  t.equal((await run('npm', ['exec', '--offline', '--', 'node', '--version'], inRoot)).stdout.trim(), project)
+  t.equal((await run(['npm', 'exec', '--offline', '--', 'node', '--version'], inRoot)).stdout.trim(), project)
 })
 
 for (const command of [start!, startDemo!]) {
   t.test(`README: \`${command}\` where the machine's Node is ${machine}`, async (t) => {
-    const [npm, ...args] = command.split(' ')
-    const child = spawn(npm!, args, { ...inRoot, env: { ...env, PORT: '0' }, stdio: 'pipe' })
-    t.teardown(() => child.kill('SIGKILL'))
-    const { http, examples, output } = await untilBanner(child)
+    const { child, http, examples, output, end } = await startExample(t, command.split(' '), inRoot)
     t.ok(output().includes(command === start ? 'the defaults' : 'example-server/demo.toml'), 'it says which limits')
 
     t.equal(examples.length, 9, 'commands to try')
     const answers: string[] = []
     for (const example of examples) {
-      const answer = await run('bash', ['-c', `${leaveSoon(example)} || true`], inRoot)
+      const answer = await run(['bash', '-c', `${leaveSoon(example)} || true`], inRoot)
       answers.push(answer.stdout)
     }
     const [publish, query, asUser, overGrpc, configuration, allowance, health, watch, uploads] = answers
@@ -62,9 +55,8 @@ for (const command of [start!, startDemo!]) {
     else t.ok(admitted >= 120, `${admitted} uploads, of which the defaults admit 120 at once`)
     t.match(lines.at(-1), /^\{"code":"resource_exhausted".*"category":"upload".*\}$/, 'and then no more')
 
-    const exit = once(child, 'exit')
     child.kill('SIGTERM')
-    t.same(await exit, [0, null], 'SIGTERM ends it with code 0')
+    t.same(await end(), [0, null], 'SIGTERM ends it with code 0')
     await t.rejects(fetch(http), 'and nobody listens there any more')
   })
 }

@@ -79,6 +79,13 @@ export function chargedAddress(text: string): string | undefined {
   return address && chargedForm(address)
 }
 
+/** An address in full, however it is spelled; a zone id is cut, and `unix` stays `unix`. `undefined` when the text is no address. */
+export function fullAddress(text: string): string | undefined {
+  if (isIPv4(text) || text === unixAddress) return text
+  const address = parsePeer(text)
+  return address && fullForm(address)
+}
+
 /** The IPv4 part of the one spelling in which Node reports IPv4 peers of a dual-stack listener, found without a parse. */
 function mappedDottedPart(text: string): string | undefined {
   if (!text.startsWith(mappedPrefix)) return undefined

@@ -1,5 +1,12 @@
 import { type RpcPlan, rpcName } from './rpc-plan.ts'
 
+/** What the handler of an RPC may spend. */
+export interface HandlerSpends {
+  readonly plan: RpcPlan
+  /** The numbers of the categories that its RPC declares `by_handler`, by name. */
+  readonly byHandler: ReadonlyMap<string, number>
+}
+
 /** The error for a handler that spends a category that its RPC does not declare `by_handler` (RATE-011). It says how to declare it. */
 export function undeclaredSpend({ method, free }: RpcPlan, category: string): Error {
   const name = JSON.stringify(category)

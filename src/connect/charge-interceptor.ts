@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import { costOf, isClientStreaming, rpcName } from '../charge/rpc-plan.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
 import { allowanceKey } from './context.ts'
 import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
 

@@ -1,11 +1,11 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { Denial } from '../limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
-import { leave } from '../rejection/leave.ts'
+import { ignore, leave } from '../rejection/leave.ts'
 import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
-import { ClientGoneError } from '../request-origin.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
+import { ClientGoneError } from '../request/request-origin.ts'
 import { refuse } from './refuse.ts'
 
 /**
@@ -22,7 +22,7 @@ export function chargeRequest(
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.
     if (request.method === 'OPTIONS') return done()
-    if (isCutOff(request.raw)) return leave(request, reply)
+    if (isCutOff(request.raw)) return ignore(reply)
     const allowance = allowanceFor(request, reply)
     const fail = (error: unknown) => {
       if (reply.sent) return

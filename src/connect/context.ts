@@ -6,7 +6,7 @@ import {
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect'
-import type { Allowance } from '../request-allowance.ts'
+import type { Allowance } from '../request/allowance.ts'
 import type { HandlerAllowance } from './handler-allowance.ts'
 
 /** Where a Connect handler's context carries the allowance of its request. */

@@ -2,7 +2,7 @@ import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
 import { cutOffStream, endConnectionAfter, expireResponse } from '../rejection/cut-off.ts'
 import type { RawRequest } from '../rejection/discard-body.ts'
 import type { RejectionOptions } from '../rejection/send.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
 
 /**
  * Makes the hook of the route of a streaming RPC, by which its call ends with its response, whatever its client does: when the

@@ -5,6 +5,9 @@ import type { WiredRpc } from './wired-routes.ts'
 /** The name of the handler that connect-fastify gives each of its routes. */
 const CONNECT_HANDLER_NAME = 'handleFastifyRequest'
 
+/** In which steps routes are charged. */
+type Step = 'onRequest' | 'preHandler'
+
 /** What the plugins of one server, in scopes beside each other, have seen between them. */
 interface Seen {
   /** URLs of routes of RPCs that were wired. */
@@ -18,12 +21,12 @@ const seenOn = new WeakMap<object, Seen>()
 /**
  * Makes sure that every RPC is charged: matches the RPCs that were wired with the Fastify routes that follow, and stops
  * the start, by name, for an RPC without a route in the plugin's reach, for a route of connect-fastify without charges,
- * and for one that lost its hook. Nothing else would tell that a forgotten line makes an RPC free.
+ * and for one, of whatever kind, that lost its hook. Nothing else would tell that a forgotten line makes an RPC free.
  */
 export class RouteWatch {
   readonly #expected = new Map<string, WiredRpc>()
   readonly #unwired: string[] = []
-  readonly #hooked: { readonly route: RouteOptions; readonly hook: onRequestHookHandler }[] = []
+  readonly #hooked: { readonly route: RouteOptions; readonly hook: onRequestHookHandler; readonly step: Step }[] = []
   #failure: unknown
 
   /**
@@ -55,10 +58,10 @@ export class RouteWatch {
     return rpc
   }
 
-  /** Makes `hook` the first of the route's own. */
-  hook(route: RouteOptions, hook: onRequestHookHandler): void {
-    route.onRequest = [hook, ...hooksOf(route)]
-    this.#hooked.push({ route, hook })
+  /** Makes `hook` the first of the route's own in a step. */
+  hook(route: RouteOptions, hook: onRequestHookHandler, step: Step = 'onRequest'): void {
+    route[step] = [hook, ...hooksOf(route, step)]
+    this.#hooked.push({ route, hook, step })
   }
 
   /**
@@ -70,8 +73,8 @@ export class RouteWatch {
     const { matched, connectScopes } = seen(app)
     const paths = [...this.#expected.keys(), ...this.#unwired, ...pathsOutOfReach(app, connectScopes, matched)]
     if (paths.length > 0) throw new Error(uncharged([...new Set(paths)]))
-    const bare = this.#hooked.filter(({ route, hook }) => !hooksOf(route).includes(hook))
-    if (bare.length > 0) throw new Error(unhooked(bare.map(({ route }) => route.url)))
+    const bare = this.#hooked.filter(({ route, hook, step }) => !hooksOf(route, step).includes(hook))
+    if (bare.length > 0) throw new Error(unhooked([...new Set(bare.map(({ route }) => route.url))], bare[0]!.step))
   }
 }
 
@@ -81,8 +84,8 @@ function seen({ server }: FastifyInstance): Seen {
   return known
 }
 
-function hooksOf(route: RouteOptions): onRequestHookHandler[] {
-  return [route.onRequest ?? []].flat()
+function hooksOf(route: RouteOptions, step: Step): onRequestHookHandler[] {
+  return [route[step] ?? []].flat() as onRequestHookHandler[]
 }
 
 function uncharged(paths: readonly string[]): string {
@@ -92,9 +95,9 @@ function uncharged(paths: readonly string[]): string {
   )
 }
 
-function unhooked(paths: readonly string[]): string {
+function unhooked(paths: readonly string[], step: Step): string {
   return (
-    `fastify-allowance does not charge ${paths.join(', ')}: an onRoute hook has taken its hook out of route.onRequest; ` +
-    'let that one add to what is there, route.onRequest = [...[route.onRequest ?? []].flat(), more], or register it before the plugin'
+    `fastify-allowance does not charge ${paths.join(', ')}: an onRoute hook has taken its hook out of route.${step}; ` +
+    `let that one add to what is there, route.${step} = [...[route.${step} ?? []].flat(), more], or register it before the plugin`
   )
 }

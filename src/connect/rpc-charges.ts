@@ -1,8 +1,9 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { RpcCharges } from '../charge/charge.ts'
-import type { PlannedCharge, RpcPlan } from '../charge/rpc-plan.ts'
+import type { HandlerSpends } from '../charge/handler-spend.ts'
+import type { PlannedCharge } from '../charge/rpc-plan.ts'
 import { isClientStreaming, planRpc, rpcName } from '../charge/rpc-plan.ts'
-import type { Limiter } from '../limiter.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 
 /** A charge that the plugin spends, with the number of its category. */
 export interface NumberedCharge {
@@ -11,14 +12,11 @@ export interface NumberedCharge {
 }
 
 /** What the plugin spends on one RPC, ready for use. */
-export interface RpcCharging {
-  readonly plan: RpcPlan
+export interface RpcCharging extends HandlerSpends {
   /** Spent once, in order, when a client or bidi stream opens: what depends on none of its messages. Else empty. */
   readonly atOpen: readonly NumberedCharge[]
   /** Spent in order for each message, before the handler receives it. Those that the handler spends are in neither. */
   readonly perMessage: readonly NumberedCharge[]
-  /** What the handler may spend: the numbers of the categories, by name. */
-  readonly byHandler: ReadonlyMap<string, number>
 }
 
 /**

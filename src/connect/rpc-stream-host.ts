@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import type { ResolvedCaller } from '../limiter.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { ResolvedCaller } from '../limiter/limiter.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
 import type { StreamDenial, StreamHost } from '../stream/open-stream.ts'
 
 /** The response of a streaming RPC. */

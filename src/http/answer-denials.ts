@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { asPlainError } from '../rejection/http.ts'
 import { passOn } from '../rejection/pass-on.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
 import { type AnswerOptions, refuseRequest } from './answer.ts'
 import type { RenderRejection } from './route-terms.ts'
 
@@ -19,7 +20,8 @@ export function answerDenials(
   return function allowanceErrorHandler(error, request, reply) {
     const allowance = allowanceFor(request, reply)
     const denial = allowance.denialOf(error)
-    if (denial === undefined) return others.call(this, error, request, reply)
+    if (denial === undefined)
+      return others.call(this, allowance.hasThrown(error) ? asPlainError(error) : error, request, reply)
     return refuseRequest(request, reply, allowance, denial, answer).then(() => reply)
   }
 }

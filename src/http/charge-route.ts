@@ -1,12 +1,13 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { Denial } from '../limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
+import type { Reservation } from '../limiter/reservation.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
-import { asHttpError } from '../rejection/http.ts'
-import { leave } from '../rejection/leave.ts'
+import { asPlainError } from '../rejection/http.ts'
+import { ignore, leave } from '../rejection/leave.ts'
 import { leaveToFastify } from '../rejection/send.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
-import { ClientGoneError } from '../request-origin.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
+import { ClientGoneError } from '../request/request-origin.ts'
 import { type AnswerOptions, refuseRequest, tellWhatIsLeft } from './answer.ts'
 import type { RouteTerms } from './route-terms.ts'
 
@@ -21,32 +22,37 @@ export function chargeRoute(
 ): onRequestHookHandler {
   const answer: AnswerOptions = { ...options, renderRejection: terms.renderRejection ?? options.renderRejection }
   return function allowanceChargeRoute(request, reply, done) {
-    if (isCutOff(request.raw)) return leave(request, reply)
+    if (isCutOff(request.raw)) return ignore(reply)
     const allowance = allowanceFor(request, reply)
     const fail = (error: unknown) => {
       if (reply.sent) return
       if (error instanceof ClientGoneError) return leave(request, reply)
-      const failed = error instanceof ConnectError ? asHttpError(error) : (error as Error)
-      const goOn = () => done(failed)
-      leaveToFastify(request, reply, answer.rejection).then(goOn, goOn)
+      const goOn = () => {
+        if (!reply.sent) done(error instanceof ConnectError ? asPlainError(error) : (error as Error))
+      }
+      leaveToFastify(request, reply, answer.rejection)
+        .then(() => tellWhatIsLeft(reply, allowance, answer))
+        .then(goOn, goOn)
     }
     const settle = (denial: Denial | undefined) => {
       // Fastify's handlerTimeout may have answered.
       if (reply.sent) return
-      if (denial === undefined) {
+      if (denial !== undefined) return void refuseRequest(request, reply, allowance, denial, answer).catch(fail)
+      try {
         tellWhatIsLeft(reply, allowance, answer)
-        done()
-      } else {
-        refuseRequest(request, reply, allowance, denial, answer).catch(fail)
+      } catch (error) {
+        return fail(error)
       }
+      done()
     }
+    let denial: Denial | undefined | Promise<Denial | undefined>
     try {
-      const denial = charge(request, allowance, terms)
-      if (denial instanceof Promise) denial.then(settle).catch(fail)
-      else settle(denial)
+      denial = charge(request, allowance, terms)
     } catch (error) {
-      fail(error)
+      return fail(error)
     }
+    if (denial instanceof Promise) denial.then(settle, fail)
+    else settle(denial)
   }
 }
 
@@ -69,9 +75,16 @@ async function thenHold(
 ): Promise<Denial | undefined> {
   const denial = await charged
   if (denial !== undefined) return denial
+  const kept: Reservation[] = []
   for (const name of holds) {
-    const refused = allowance.keep(await allowance.tryHold(name))
-    if (refused !== undefined) return refused
+    const made = await allowance.tryHold(name)
+    const refused = allowance.keep(made)
+    if (refused !== undefined) {
+      // Not until the refusal is taken, for which its client has time.
+      for (const hold of kept) hold.release()
+      return refused
+    }
+    kept.push(made as Reservation)
   }
   return undefined
 }

@@ -1,12 +1,23 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { Limiter } from '../limiter.ts'
-import type { RequestAllowance } from '../request-allowance.ts'
+import type { BoundSet } from '../limiter/bound-set.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import type { RequestAllowance } from '../request/request-allowance.ts'
+import { routeName } from '../request/request-origin.ts'
 import type { AnswerOptions } from './answer.ts'
 import { answerDenials } from './answer-denials.ts'
 import { chargeRoute } from './charge-route.ts'
-import { type RouteTerms, RouteTermsMaker } from './route-terms.ts'
+import { type ChargeStep, type RouteTerms, RouteTermsMaker } from './route-terms.ts'
 
 type AllowanceFor = (request: FastifyRequest, reply: FastifyReply) => RequestAllowance
+type Handler = RouteOptions['handler']
+type Hook = ReturnType<typeof chargeRoute>
+
+/** A plain route, or what stands for the requests that no route takes. */
+interface PlainRoute {
+  /** For people, and for bounds per route. */
+  readonly name: string
+  readonly terms: RouteTerms | undefined
+}
 
 /** The plain HTTP routes of a plugin: what they cost, and how they are refused. */
 export class PlainRoutes {
@@ -14,9 +25,9 @@ export class PlainRoutes {
   readonly #terms: RouteTermsMaker
   readonly #allowanceFor: AllowanceFor
   readonly #options: AnswerOptions
-  readonly #charged: { readonly name: string; readonly terms: RouteTerms }[] = []
-  readonly #get = new Map<string, { readonly own: unknown; readonly terms: RouteTerms | undefined }>()
-  readonly #added = new WeakSet<NonNullable<RouteOptions['errorHandler']>>()
+  readonly #routes: PlainRoute[] = []
+  /** The last GET route with a handler. */
+  readonly #gets = new WeakMap<Handler, { readonly options: RouteOptions; readonly route: PlainRoute }>()
 
   /** @param forAll The plugin's option `routes`. @throws AllowanceOptionsError when it is wrong. */
   constructor(limiter: Limiter, forAll: unknown, allowanceFor: AllowanceFor, options: AnswerOptions) {
@@ -26,59 +37,98 @@ export class PlainRoutes {
     this.#options = options
   }
 
-  /** A plain route is being added. @throws AllowanceOptionsError when its `config.allowance` is wrong. */
-  add(route: RouteOptions): void {
-    // Fastify's own HEAD route is a copy of the GET route, with all that was added to that.
-    if (route.errorHandler !== undefined && this.#added.has(route.errorHandler)) return
-    const name = `${[route.method].flat().join(',')} ${route.url}`
-    const own = route.config?.allowance
-    // A preflight asks whether a request may be made; it is none. Who means another OPTIONS says so.
-    const isPreflight = own === undefined && [route.method].flat().every((method) => method === 'OPTIONS')
-    const terms = isPreflight ? undefined : this.#termsOf(route, own, name)
+  /**
+   * A plain route is being added.
+   * @param addHook Makes a hook the first of the route's own in a step.
+   * @throws AllowanceOptionsError when its `config.allowance` is wrong.
+   */
+  add(route: RouteOptions, addHook: (step: ChargeStep, hook: Hook) => void): void {
+    const { name, terms } = this.#getOf(route) ?? this.#added(route)
+    route.config = Object.assign({ ...route.config }, { [routeName]: name })
     route.errorHandler = answerDenials(route.errorHandler, this.#allowanceFor, this.#options, terms?.renderRejection)
-    this.#added.add(route.errorHandler)
-    if (terms === undefined) return
-    this.#charged.push({ name, terms })
-    const hook = chargeRoute(terms, this.#allowanceFor, this.#options)
-    route[terms.step] = [hook, ...[route[terms.step] ?? []].flat()] as never
+    if (terms?.isCharged) addHook(terms.step, chargeRoute(terms, this.#allowanceFor, this.#options))
   }
 
-  /** A HEAD request, which Fastify answers by the GET route, counts as that. */
-  #termsOf(route: RouteOptions, own: unknown, name: string): RouteTerms | undefined {
-    const known = route.method === 'HEAD' ? this.#get.get(route.url) : undefined
-    if (known !== undefined && known.own === own) return known.terms
-    const terms = this.#terms.of(own, `config.allowance of ${name}`)
-    if ([route.method].flat().includes('GET')) this.#get.set(route.url, { own, terms })
-    return terms
+  #added(route: RouteOptions): PlainRoute {
+    const { handler, url, config, constraints } = route
+    const methods = [route.method].flat()
+    const name = [methods.join(','), url, ...(constraints ? [JSON.stringify(constraints, asText)] : [])].join(' ')
+    const added = { name, terms: this.#terms.of(config?.allowance, `${name}: config.allowance`) }
+    this.#routes.push(added)
+    if (methods.includes('GET')) this.#gets.set(handler, { options: { ...route }, route: added })
+    return added
   }
 
-  /** Charges the requests that no route takes. In a step after onRequest, so that CORS may be added before or after. */
+  /** The GET route that a HEAD route is a copy of, as Fastify adds it right after that, and counts as. */
+  #getOf({ method, handler, url, config, constraints }: RouteOptions): PlainRoute | undefined {
+    const get = method === 'HEAD' ? this.#gets.get(handler) : undefined
+    if (get === undefined || get.options.config !== config || get.options.constraints !== constraints) return undefined
+    // With and without a slash at its end, where a scope's prefix is all of it.
+    return url === get.options.url || url === `${get.options.url}/` ? get.route : undefined
+  }
+
+  /** Charges the requests that no route takes. In steps after onRequest, so that CORS may be added before or after. */
   addNoRoute(app: FastifyInstance, notFound: unknown): void {
     const terms = this.#terms.ofNoRoute(notFound)
-    if (terms === undefined) return
+    if (!terms?.isCharged) return
+    this.#routes.push({ name: 'requests that no route takes', terms })
     const charge = chargeRoute(terms, this.#allowanceFor, this.#options)
-    app.addHook('preParsing', function allowanceNotFound(request, reply, payload, done) {
-      if (!request.is404) return done(null, payload)
-      charge.call(this, request, reply, (error?: Error) => done(error ?? null, payload))
-    })
+    if (terms.step === 'preHandler') {
+      app.addHook('preHandler', function allowanceNotFound(request, reply, done) {
+        if (!request.is404) return done()
+        charge.call(this, request, reply, done)
+      })
+    } else {
+      app.addHook('preParsing', function allowanceNotFound(request, reply, payload, done) {
+        if (!request.is404) return done(null, payload)
+        charge.call(this, request, reply, (error?: Error) => done(error ?? null, payload))
+      })
+    }
   }
 
-  /** Warns of what looks bounded and is not, and of what means something else where several instances run. */
-  warn(log: FastifyBaseLogger, instances: number): void {
-    for (const { name, terms } of this.#charged) {
-      const { fixedBounds, categories } = terms
-      if (fixedBounds === undefined || categories === undefined) continue
-      const isBounded = categories.some((category) => this.#limiter.isBounded(category, fixedBounds))
-      if (!isBounded || categories.some((category) => this.#limiter.boundsEverybody(category, fixedBounds))) continue
+  /**
+   * Warns of what looks bounded and is not, and of what means something else where several instances run.
+   * @param rpcCategory The category that every RPC spends; undefined, if there is none.
+   */
+  warn(log: FastifyBaseLogger, instances: number, rpcCategory: number | undefined): void {
+    const names = new Set(this.#limiter.boundNames([]))
+    const partial = rpcCategory !== undefined && this.#isPartial([rpcCategory], []) ? ['RPCs'] : []
+    for (const { name, terms } of this.#routes) {
+      if (terms?.fixedBounds === undefined) continue
+      for (const bound of this.#limiter.boundNames(terms.fixedBounds)) names.add(bound)
+      if (this.#isPartial(terms.categories ?? [], terms.fixedBounds)) partial.push(name)
+    }
+    if (partial.length > 0) {
       log.warn(
-        `fastify-allowance: no bound applies to everybody on ${name}: its bounds are about some callers or requests only`,
+        `fastify-allowance: no bound applies to everybody on ${partial.join(', ')}: the bounds there are about some callers or requests only`,
       )
     }
     if (instances <= 1) return
-    const names = [...new Set(this.#charged.flatMap(({ terms }) => this.#limiter.boundNames(terms.fixedBounds ?? [])))]
     log.warn(
       `fastify-allowance: every limit holds per instance, and ${instances} instances run: together they admit up to ${instances} times as much` +
-        (names.length === 0 ? '' : ` (bounds ${names.join(', ')})`),
+        (names.size === 0 ? '' : ` (bounds ${[...names].join(', ')})`),
     )
   }
+
+  /** Whether there are bounds, and none that is about everybody. */
+  #isPartial(categories: readonly number[], bounds: readonly BoundSet[]): boolean {
+    if (!categories.some((id) => this.#limiter.isBounded(id, bounds))) return false
+    return !categories.some((id) => this.#limiter.boundsEverybody(id, bounds))
+  }
+}
+
+/**
+ * A request has come whose route may be from before the plugin, which no hook of the plugin sees being added.
+ * @throws Error when the route has a `config.allowance`, which would be lost.
+ */
+export function checkCharged({ routeOptions: { config, method, url } }: FastifyRequest): void {
+  if (config.allowance === undefined || Object.hasOwn(config, routeName)) return
+  throw new Error(
+    `fastify-allowance does not charge ${method} ${url}: its config.allowance asks for that; register the route after the plugin, and await that: await app.register(allowance, …)`,
+  )
+}
+
+/** Constraints may be regular expressions, or anything that the app's own strategies take. */
+function asText(_key: string, value: unknown): unknown {
+  return value instanceof RegExp ? String(value) : value
 }

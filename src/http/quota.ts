@@ -1,7 +1,7 @@
-import type { Denial } from '../limiter.ts'
+import type { Denial } from '../limiter/denial.ts'
 import { policyNames } from '../rejection/policy-names.ts'
 import type { QuotaPolicy } from '../rejection/quota-policy.ts'
-import type { LeftUnits } from '../request-allowance.ts'
+import type { LeftUnits } from '../request/request-allowance.ts'
 
 /**
  * What the header fields and the problem of a response tell of: every limit that the request was charged against, and the

@@ -3,9 +3,8 @@ import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
 import type { CountedLimit } from '../limit/limit.ts'
 import type { Fingerprint } from './fingerprint.ts'
-import { Fingerprinter, randomSalt } from './fingerprint.ts'
-import { HeldUnits } from './held-units.ts'
-import type { Exceeded, Meter } from './meter.ts'
+import { Fingerprinter } from './fingerprint.ts'
+import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Overflow } from './records.ts'
 import { RecordsMeter } from './records-meter.ts'
 import { Table } from './table.ts'
@@ -34,24 +33,30 @@ export interface HeldSpend {
 
 /** How many keys a meter keeps apart, and what becomes of those beyond. */
 export interface MeterOptions {
+  /** 0: where there is one only. */
   readonly keys: number
   readonly overflow: Overflow
 }
+
+/** What the options ask for takes of the `first` part, whose rest is the table's; what is made while the app runs, of what is `kept`. */
+export type Part = 'first' | 'kept'
 
 /** Thrown when what meters must remember does not fit into the memory that there is. */
 export class LedgerFullError extends Error {
   override readonly name = 'LedgerFullError'
   readonly needed: number
   readonly available: number
+  readonly part: Part
 
-  constructor(needed: number, available: number) {
+  constructor(needed: number, available: number, part: Part) {
     super(`needs ${needed} bytes, of which ${available} are available`)
     this.needed = needed
     this.available = available
+    this.part = part
   }
 }
 
-/** The least that is left to the table. */
+/** The least that is left to the table, of all memory that is larger. */
 const MIN_TABLE_BYTES = 64 * 1024
 
 /**
@@ -60,21 +65,25 @@ const MIN_TABLE_BYTES = 64 * 1024
  */
 export class MemoryLedger {
   readonly #bytes: number
-  readonly #laterBytes: number
+  readonly #keptBytes: number
+  readonly #minTableBytes: number
   readonly #timeline: Timeline
   readonly #fingerprinter = new Fingerprinter()
-  readonly #held = new HeldUnits()
-  readonly #records = new Set<RecordsMeter>()
-  #recordBytes = 0
+  /** Which part of the memory each takes from. */
+  readonly #records = new Map<RecordsMeter, Part>()
+  /** Bytes taken, of the memory without what is kept and of that. */
+  readonly #taken: Record<Part, number> = { first: 0, kept: 0 }
+  #forgottenByDisposed = 0
   #table: Table | undefined
 
   /**
    * @param bytes The memory that all records may take.
-   * @param laterBytes How much of it is kept for meters that are made after the first spend.
+   * @param keptBytes How much of it is kept for meters that ask for that part, whenever they are made.
    */
-  constructor(bytes: number, laterBytes: number, clock: Clock) {
+  constructor(bytes: number, keptBytes: number, clock: Clock) {
     this.#bytes = bytes
-    this.#laterBytes = laterBytes
+    this.#minTableBytes = Math.min(bytes, MIN_TABLE_BYTES)
+    this.#keptBytes = Math.min(keptBytes, bytes - this.#minTableBytes)
     this.#timeline = new Timeline(clock)
   }
 
@@ -86,25 +95,31 @@ export class MemoryLedger {
   /**
    * A meter for one list of limits, at most three. Without `options`, which limits of other kinds need, its keys share the
    * table with those of all such meters.
+   * @param wanted Where its memory is taken from: what is kept, or what the table is made of when it is first needed, and
+   * which has room left until then, for what does not fit into what is kept.
    * @throws LedgerFullError
    */
-  meter(limits: readonly CountedLimit[], options: MeterOptions | undefined): Meter {
+  meter(limits: readonly CountedLimit[], options: MeterOptions | undefined, wanted: Part = 'first'): Meter {
     if (options === undefined) {
-      const tableOf = () => this.#allocatedTable()
-      return new TableMeter(limits as readonly EarnedBackLimit[], tableOf, randomSalt(), this.#held)
+      return new TableMeter(limits as readonly EarnedBackLimit[], () => this.#allocatedTable())
     }
     const bytes = RecordsMeter.bytes(limits, options.keys)
-    const available = this.#available()
-    if (bytes > available) throw new LedgerFullError(bytes, available)
-    const meter = new RecordsMeter(limits, options.keys, options.overflow, () => this.#timeline.read())
-    this.#recordBytes += bytes
-    this.#records.add(meter)
+    const part = bytes > this.#available(wanted) ? 'first' : wanted
+    const available = this.#available(part)
+    if (bytes > available) throw new LedgerFullError(bytes, this.#available(wanted), wanted)
+    const meter = new RecordsMeter(limits, options.keys, options.overflow)
+    this.#taken[part] += bytes
+    this.#records.set(meter, part)
     return meter
   }
 
   /** Gives the memory of a meter back, which must not be used any more. */
   dispose(meter: Meter): void {
-    if (meter instanceof RecordsMeter && this.#records.delete(meter)) this.#recordBytes -= meter.bytes
+    const part = this.#records.get(meter as RecordsMeter)
+    if (!(meter instanceof RecordsMeter) || part === undefined) return
+    this.#records.delete(meter)
+    this.#taken[part] -= meter.bytes
+    this.#forgottenByDisposed += meter.forgotten
   }
 
   /**
@@ -122,26 +137,37 @@ export class MemoryLedger {
     return undefined
   }
 
-  /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */
-  check(accounts: readonly Account[], cost: number): BoundExceeded[] | undefined {
+  /** The same for one account, of which no list is made. */
+  spendOne(bound: string, meter: Meter, print: Fingerprint, cost: number): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
     const now = this.#timeline.read()
-    return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now)
+    if (!meter.weigh(print, cost, now)) return meter.exceeded(print, cost, now, false).map((one) => ({ bound, ...one }))
+    meter.record(print, cost, now)
+    return undefined
   }
 
-  /** Holds units in every account, or, when one does not admit them, in none and returns why. */
-  hold(accounts: readonly Account[], units: number): HeldSpend | BoundExceeded[] {
+  /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */
+  check(accounts: readonly Account[], cost: number, heldAsSpent = false): BoundExceeded[] | undefined {
+    if (cost === 0) return undefined
+    const now = this.#timeline.read()
+    return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now, heldAsSpent)
+  }
+
+  /**
+   * Holds units in every account, or, when one does not admit them, in none and returns why.
+   * @param heldAsSpent Whether delays take what is held for spent now: where it is held for a moment only.
+   */
+  hold(accounts: readonly Account[], units: number, heldAsSpent: boolean): HeldSpend | BoundExceeded[] {
     const now = this.#timeline.read()
     if (units === 0) return { accounts: [], places: [], units }
-    if (!weigh(accounts, units, now)) return exceededOf(accounts, units, now)
+    if (!weigh(accounts, units, now)) return exceededOf(accounts, units, now, heldAsSpent)
     return { accounts, places: accounts.map(({ meter, print }) => meter.hold(print, units, now)), units }
   }
 
   /** Gives back what is held, as if it had never been. Once. */
   release({ accounts, places, units }: HeldSpend): void {
-    const now = this.#timeline.read()
     accounts.forEach(({ meter, print }, i) => {
-      meter.release(print, places[i]!, units, now)
+      meter.release(print, places[i]!, units)
     })
   }
 
@@ -154,8 +180,17 @@ export class MemoryLedger {
   }
 
   /** What is left in an account under each of its limits. */
-  remaining({ meter, print }: Account) {
+  remaining({ meter, print }: Account): Remaining[] {
     return meter.remaining(print, this.#timeline.read())
+  }
+
+  /** The same, and in how many whole ms more than that fits; null: it cannot be said. All at one moment. */
+  outlook({ meter, print }: Account): (Remaining & { readonly moreInMs: number | null })[] {
+    const now = this.#timeline.read()
+    return meter.remaining(print, now).map((left) => {
+      const exceeded = meter.weigh(print, left.units + 1, now) ? [] : meter.exceeded(print, left.units + 1, now, true)
+      return { ...left, moreInMs: exceeded.find(({ limit }) => limit === left.limit)?.retryDelayMs ?? null }
+    })
   }
 
   /**
@@ -164,20 +199,21 @@ export class MemoryLedger {
    */
   stats(): { slots: number; bytes: number; forgotten: number } {
     const { slots, bytes, forgotten } = this.#allocatedTable()
-    let all = forgotten
-    for (const meter of this.#records) all += meter.forgotten
-    return { slots, bytes: bytes + this.#recordBytes, forgotten: all }
+    let all = forgotten + this.#forgottenByDisposed
+    for (const meter of this.#records.keys()) all += meter.forgotten
+    return { slots, bytes: bytes + this.#taken.first + this.#taken.kept, forgotten: all }
   }
 
   /** Bytes that a further meter may take. */
-  #available(): number {
-    const table = this.#table?.bytes ?? MIN_TABLE_BYTES
-    return Math.max(0, this.#bytes - table - this.#recordBytes)
+  #available(part: Part): number {
+    if (part === 'kept') return this.#keptBytes - this.#taken.kept
+    const table = this.#table?.bytes ?? this.#minTableBytes
+    return Math.max(0, this.#bytes - this.#keptBytes - table - this.#taken.first)
   }
 
   /** What the meters leave is the table's. */
   #allocatedTable(): Table {
-    this.#table ??= new Table(Math.max(this.#bytes - this.#recordBytes - this.#laterBytes, Table.minBytes))
+    this.#table ??= new Table(Math.max(this.#bytes - this.#taken.first - this.#keptBytes, this.#minTableBytes))
     return this.#table
   }
 }
@@ -192,8 +228,13 @@ function weigh(accounts: readonly Account[], units: number, now: Readonly<Instan
 }
 
 /** The limits that did not admit a spend that was just weighed. */
-function exceededOf(accounts: readonly Account[], units: number, now: Readonly<Instant>): BoundExceeded[] {
+function exceededOf(
+  accounts: readonly Account[],
+  units: number,
+  now: Readonly<Instant>,
+  heldAsSpent = false,
+): BoundExceeded[] {
   return accounts.flatMap(({ bound, meter, print }) =>
-    meter.exceeded(print, units, now).map((exceeded) => ({ bound, ...exceeded })),
+    meter.exceeded(print, units, now, heldAsSpent).map((exceeded) => ({ bound, ...exceeded })),
   )
 }

@@ -31,8 +31,11 @@ export interface Meter {
   /** Records the units just weighed. */
   record(print: Fingerprint, units: number, now: Readonly<Instant>): void
 
-  /** The limits that do not admit the units just weighed, in the order of their declaration. */
-  exceeded(print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[]
+  /**
+   * The limits that do not admit the units just weighed, in the order of their declaration.
+   * @param heldAsSpent Whether the delays are those after which the units fit if what is held were recorded now. Otherwise it stays held.
+   */
+  exceeded(print: Fingerprint, units: number, now: Readonly<Instant>, heldAsSpent: boolean): Exceeded[]
 
   /**
    * Holds the units just weighed: they count in full, and are not earned back, until they are released.
@@ -41,7 +44,7 @@ export interface Meter {
   hold(print: Fingerprint, units: number, now: Readonly<Instant>): number
 
   /** Gives back what is held, as if it had never been. */
-  release(print: Fingerprint, place: number, units: number, now: Readonly<Instant>): void
+  release(print: Fingerprint, place: number, units: number): void
 
   /** Records units that were held, and are released. */
   commit(print: Fingerprint, place: number, units: number, now: Readonly<Instant>): void

@@ -18,21 +18,25 @@ export class RecordsMeter implements Meter {
   readonly limits: readonly CountedLimit[]
   readonly #parts: readonly Part[]
   readonly #records: Records
-  readonly #now: () => Readonly<Instant>
   /** Of the key just weighed. */
   #record = 0
 
   /** @param keys How many keys are kept apart. */
-  constructor(limits: readonly CountedLimit[], keys: number, overflow: Overflow, now: () => Readonly<Instant>) {
+  constructor(limits: readonly CountedLimit[], keys: number, overflow: Overflow) {
     this.limits = limits
-    this.#now = now
     let size = 0
     this.#parts = limits.map((limit) => {
       const part = { limit, kind: kindOf(limit), offset: size }
       size += part.kind.size(limit)
       return part
     })
-    this.#records = new Records(keys, size, overflow, (record) => this.#fullInMs(record, this.#now()) === 0)
+    this.#records = new Records(
+      keys,
+      size,
+      overflow,
+      (record, now) => this.#idleAt(record, now),
+      (record, now) => this.#usedOf(record, now),
+    )
   }
 
   /** Bytes that the meter of such a list takes, all allocated when it is made. */
@@ -62,13 +66,19 @@ export class RecordsMeter implements Meter {
     this.#write(this.#records.claim(print, now), units, now)
   }
 
-  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>): Exceeded[] {
+  exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>, heldAsSpent: boolean): Exceeded[] {
     const { state } = this.#records
     const held = this.#records.held[this.#record]!
     return this.#parts.flatMap((part) => {
       if (this.#fits(part, units, now)) return []
       const { limit, kind } = part
-      return { limit, retryDelayMs: kind.retryDelayMs(limit, state, this.#at(part, this.#record), now, units, held) }
+      const at = this.#at(part, this.#record)
+      if (held === 0 || !heldAsSpent) {
+        return { limit, retryDelayMs: kind.retryDelayMs(limit, state, at, now, units, held) }
+      }
+      const after = state.slice(at, at + kind.size(limit))
+      kind.record(limit, after, 0, now, held)
+      return { limit, retryDelayMs: kind.retryDelayMs(limit, after, 0, now, units, 0) }
     })
   }
 
@@ -78,14 +88,14 @@ export class RecordsMeter implements Meter {
     return record
   }
 
-  release(_print: Fingerprint, record: number, units: number, now: Readonly<Instant>): void {
-    this.#records.release(record, units, now)
+  release(_print: Fingerprint, record: number, units: number): void {
+    this.#records.release(record, units)
   }
 
   commit(_print: Fingerprint, record: number, units: number, now: Readonly<Instant>): void {
     // In this order: a record that holds nothing may be given away.
     this.#write(record, units, now)
-    this.#records.release(record, units, now)
+    this.#records.release(record, units)
   }
 
   remaining(print: Fingerprint, now: Readonly<Instant>): Remaining[] {
@@ -112,20 +122,37 @@ export class RecordsMeter implements Meter {
     for (const part of this.#parts) {
       part.kind.record(part.limit, this.#records.state, this.#at(part, record), now, units)
     }
-    const fullInMs = this.#fullInMs(record, now)
-    // A millisecond for what the sum may lose.
-    this.#records.idleAt[record] = now.seconds + (now.nanos / 1e6 + fullInMs + 1) / 1000
+    this.#records.recorded(record, now)
   }
 
-  /** Milliseconds until nothing that a record says counts; Infinity: it cannot be said. */
-  #fullInMs(record: number, now: Readonly<Instant>): number {
-    let longest = 0
+  /** The part of its limits that a record has used: 0 … 1, of the one of which it is most. */
+  #usedOf(record: number, now: Readonly<Instant>): number {
+    const { state } = this.#records
+    let used = 0
     for (const part of this.#parts) {
       const { limit, kind } = part
-      const ms = kind.fullInMs(limit, this.#records.state, this.#at(part, record), now)
-      longest = Math.max(longest, ms ?? Number.POSITIVE_INFINITY)
+      // What epochs say is asked for as little as can be.
+      if (!('windowSeconds' in limit)) continue
+      used = Math.max(used, 1 - kind.remainingUnits(limit, state, this.#at(part, record), now, 0) / limit.count)
     }
-    return longest
+    return used
+  }
+
+  /** From when on nothing that a record says counts any more, in seconds; Infinity: it cannot be said. */
+  #idleAt(record: number, now: Readonly<Instant>): number {
+    const { state } = this.#records
+    let longest = 0
+    try {
+      for (const part of this.#parts) {
+        const { limit, kind } = part
+        const at = this.#at(part, record)
+        longest = Math.max(longest, kind.fullInMs(limit, state, at, now) ?? Number.POSITIVE_INFINITY)
+      }
+    } catch {
+      // The source of an epoch. The spend, some of which is recorded already, does not fail for it.
+      return Number.POSITIVE_INFINITY
+    }
+    return longest === 0 ? 0 : now.seconds + (now.nanos / 1e6 + longest) / 1000
   }
 
   #at({ offset }: Part, record: number): number {

@@ -1,16 +1,25 @@
 import type { Instant } from '../limit/instant.ts'
 import type { Fingerprint } from './fingerprint.ts'
+import { IdleQueue } from './idle-queue.ts'
 
 /** What becomes of a key beyond the number that is kept: another is forgotten for it, or all such keys share one record. */
 export type Overflow = 'forget' | 'share'
 
-/** Records looked at to choose which is forgotten. */
-const SAMPLE = 8
 const NONE = -1
+
+/** How many records are asked at most, for one spend, whether they are idle by now. */
+const MOST_ASKED = 8
+
+/**
+ * Later than all times. Records of which it cannot be said when they are idle stand in the queue from here on, in the order
+ * in which they were last recorded in: of those, the first is idle first.
+ */
+const UNKNOWN = 2 ** 40
 
 /**
  * A fixed number of records, found by fingerprint: for each some numbers, all 0 at first, which mean something to a kind of limit;
- * how many units are held; and when it is idle, which is when it may be given to another. All memory is allocated at once.
+ * how many units are held; and when it is idle, which is when it may be given to another. All memory is allocated at once,
+ * and no call takes longer for more records than the queue of idle ones does.
  */
 export class Records {
   readonly keys: number
@@ -18,53 +27,65 @@ export class Records {
   readonly state: Float64Array
   /** Units held, by record. A record that holds some is never taken. */
   readonly held: Float64Array
-  /** In seconds of the ledger's time, by record: from then on nothing that it says counts any more. */
-  readonly idleAt: Float64Array
   /** The record of all keys that have none of their own and get none. */
   readonly shared: number
   /** A record that says nothing, for keys that have none yet. Must not be written to. */
   readonly blank: number
   readonly #size: number
   readonly #overflow: Overflow
-  readonly #isIdle: (record: number) => boolean
+  readonly #idleAt: (record: number, now: Readonly<Instant>) => number
+  readonly #usedOf: (record: number, now: Readonly<Instant>) => number
   readonly #prints: Int32Array
   /** Records with the same hash, or free ones, are chained. */
   readonly #next: Int32Array
   readonly #buckets: Int32Array
-  #free = 0
+  /** The records that may be taken: those of keys that hold nothing. */
+  readonly #queue: IdleQueue
+  #free: number
   #used = 0
   #forgotten = 0
-  /** No record is idle before; what is recorded later only comes later. */
-  #noneIdleBefore = 0
+  #unknown = UNKNOWN
 
   /**
-   * @param keys How many keys have a record of their own, at least 1.
+   * @param keys How many keys have a record of their own. 0: all share one, and nothing else is allocated.
    * @param size Numbers for each key.
-   * @param isIdle Whether a record whose `idleAt` is infinite has become idle all the same.
+   * @param usedOf How much of its limits a record has used, 0 … 1.
+   * @param idleAt From when on nothing that a record says counts any more, in seconds of the ledger's time, by what is known
+   * now; Infinity: it cannot be said.
    */
-  constructor(keys: number, size: number, overflow: Overflow, isIdle: (record: number) => boolean) {
+  constructor(
+    keys: number,
+    size: number,
+    overflow: Overflow,
+    idleAt: (record: number, now: Readonly<Instant>) => number,
+    usedOf: (record: number, now: Readonly<Instant>) => number = () => 1,
+  ) {
     this.keys = keys
     this.#size = size
     this.#overflow = overflow
-    this.#isIdle = isIdle
+    this.#idleAt = idleAt
+    this.#usedOf = usedOf
     this.shared = keys
     this.blank = keys + 1
-    this.state = new Float64Array((keys + 2) * size)
-    this.held = new Float64Array(keys + 2)
-    this.idleAt = new Float64Array(keys + 2)
+    const all = recordsFor(keys)
+    this.state = new Float64Array(all * size)
+    this.held = new Float64Array(all)
     this.#prints = new Int32Array(keys * 4)
     this.#next = new Int32Array(keys)
     this.#buckets = new Int32Array(bucketsFor(keys)).fill(NONE)
+    this.#queue = new IdleQueue(keys)
+    this.#free = keys === 0 ? NONE : 0
     for (let record = 0; record < keys; record++) this.#next[record] = record + 1 < keys ? record + 1 : NONE
   }
 
   /** Bytes that so many records take. */
   static bytes(keys: number, size: number): number {
-    return (keys + 2) * (size + 2) * 8 + keys * 20 + bucketsFor(keys) * 4
+    return recordsFor(keys) * (size + 1) * 8 + keys * (20 + IdleQueue.bytesPerRecord) + bucketsFor(keys) * 4
   }
 
   get bytes(): number {
-    return Records.bytes(this.keys, this.#size)
+    const arrays = [this.state, this.held, this.#prints, this.#next, this.#buckets]
+    return arrays.reduce((sum, { byteLength }) => sum + byteLength, this.#queue.bytes)
   }
 
   /** How many times a record was taken before it was idle. */
@@ -86,26 +107,24 @@ export class Records {
   find(print: Fingerprint, now: Readonly<Instant>): number {
     const own = this.#own(print)
     if (own !== NONE) return own
-    return this.#overflow === 'share' && !this.#hasRoom(now) ? this.shared : this.blank
+    if (this.#hasRoom(now)) return this.blank
+    // Where everything is held, what cannot be remembered apart is remembered together.
+    return this.#overflow === 'forget' && this.#queue.first !== NONE ? this.blank : this.shared
   }
 
   /** The same, and gives a key its own where `find` says `blank`. */
   claim(print: Fingerprint, now: Readonly<Instant>): number {
-    const own = this.#own(print)
-    if (own !== NONE) return own
-    if (!this.#hasRoom(now)) {
-      if (this.#overflow === 'share') return this.shared
-      const victim = this.#soonestIdle()
-      // Everything is held: what cannot be remembered apart is remembered together.
-      if (victim === NONE) return this.shared
+    const found = this.find(print, now)
+    if (found !== this.blank) return found
+    if (this.#free === NONE) {
       this.#forgotten += 1
-      this.#drop(victim)
+      this.#drop(this.#queue.first)
     }
     const record = this.#free
     this.#free = this.#next[record]!
     this.#used += 1
     this.state.fill(0, this.at(record), this.at(record + 1))
-    this.idleAt[record] = 0
+    this.#queue.at[record] = 0
     this.#prints[record * 4] = print.a
     this.#prints[record * 4 + 1] = print.b
     this.#prints[record * 4 + 2] = print.c
@@ -116,18 +135,24 @@ export class Records {
     return record
   }
 
+  /** To be called when something was recorded in a record. */
+  recorded(record: number, now: Readonly<Instant>): void {
+    if (record === this.shared) return
+    const at = this.#placeAt(record, this.#idleAt(record, now), now)
+    if (this.held[record] === 0) this.#queue.put(record, at)
+    else this.#queue.at[record] = at
+  }
+
   /** Holds units of a key's record. */
   hold(record: number, units: number): void {
     this.held[record]! += units
+    if (record !== this.shared) this.#queue.remove(record)
   }
 
   /** Gives held units of a record back. */
-  release(record: number, units: number, now: Readonly<Instant>): void {
+  release(record: number, units: number): void {
     this.held[record]! -= units
-    if (this.held[record] !== 0 || record === this.shared) return
-    const idleAt = this.idleAt[record]!
-    if (idleAt <= seconds(now)) this.#drop(record)
-    else this.#noneIdleBefore = Math.min(this.#noneIdleBefore, idleAt === Number.POSITIVE_INFINITY ? 0 : idleAt)
+    if (this.held[record] === 0 && record !== this.shared) this.#queue.put(record, this.#queue.at[record]!)
   }
 
   #own(print: Fingerprint): number {
@@ -144,40 +169,34 @@ export class Records {
     )
   }
 
-  /** Whether a key could have a record that is free, or idle. */
+  /** Whether a record is free, or was idle and is free now. */
   #hasRoom(now: Readonly<Instant>): boolean {
-    if (this.#free !== NONE) return true
     const time = seconds(now)
-    if (time < this.#noneIdleBefore) return false
-    let soonest = Number.POSITIVE_INFINITY
-    for (let record = 0; record < this.keys; record++) {
-      const idleAt = this.idleAt[record]!
-      if (this.held[record]! > 0) continue
-      if (idleAt <= time || (idleAt === Number.POSITIVE_INFINITY && this.#isIdle(record))) {
-        this.#drop(record)
-      } else {
-        // What has no time to come may be idle at any time.
-        soonest = Math.min(soonest, idleAt === Number.POSITIVE_INFINITY ? 0 : idleAt)
-      }
+    for (let asked = 0; this.#free === NONE && asked < MOST_ASKED; asked++) {
+      const first = this.#queue.first
+      if (first === NONE) return false
+      const expected = this.#queue.at[first]!
+      if (expected > time && expected < UNKNOWN) return false
+      // What an epoch's source said may have been wrong, or it says more by now.
+      const idleAt = this.#idleAt(first, now)
+      if (idleAt <= time) this.#drop(first)
+      else if (expected >= UNKNOWN && idleAt === Number.POSITIVE_INFINITY) return false
+      else this.#queue.put(first, this.#placeAt(first, idleAt, now))
     }
-    this.#noneIdleBefore = soonest
     return this.#free !== NONE
   }
 
-  /** The record that is idle soonest, of a few. */
-  #soonestIdle(): number {
-    const start = Math.floor(Math.random() * this.keys)
-    let soonest = NONE
-    for (let i = 0, seen = 0; i < this.keys && (seen < SAMPLE || soonest === NONE); i++, seen++) {
-      const record = (start + i) % this.keys
-      if (this.held[record]! > 0) continue
-      if (soonest === NONE || this.idleAt[record]! < this.idleAt[soonest]!) soonest = record
-    }
-    return soonest
+  /** Where a record stands in the queue. */
+  #placeAt(record: number, idleAt: number, now: Readonly<Instant>): number {
+    // Of those that are idle at the same moment, as all are at the end of a window, who has used less comes first: by less than 1 µs.
+    if (idleAt !== Number.POSITIVE_INFINITY) return idleAt - (1 - this.#usedOf(record, now)) / 1e6
+    this.#unknown += 1
+    return this.#unknown
   }
 
   /** Makes a record free. */
   #drop(record: number): void {
+    this.#queue.remove(record)
     const bucket = this.#bucketOf(this.#prints[record * 4]!)
     let before = this.#buckets[bucket]!
     if (before === record) {
@@ -198,6 +217,11 @@ export class Records {
 
 function seconds(now: Readonly<Instant>): number {
   return now.seconds + now.nanos / 1e9
+}
+
+/** With those that are nobody's own: `shared`, and `blank` where there are others. */
+function recordsFor(keys: number): number {
+  return keys === 0 ? 1 : keys + 2
 }
 
 function bucketsFor(keys: number): number {

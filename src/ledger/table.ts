@@ -16,14 +16,11 @@ const GROUP_WORDS = SLOTS_PER_GROUP * (1 + BODY_WORDS)
  * named by the index of its body.
  */
 export class Table {
-  /** The least that a table takes: one group. */
-  static readonly minBytes = GROUP_WORDS * Int32Array.BYTES_PER_ELEMENT
-
   readonly #words: Int32Array
   readonly #groups: number
   #forgotten = 0
 
-  /** @param bytes What the table may take, at least `minBytes`. */
+  /** @param bytes What the table may take, at least 320 (one group). */
   constructor(bytes: number) {
     this.#groups = Math.floor(bytes / (GROUP_WORDS * Int32Array.BYTES_PER_ELEMENT))
     this.#words = new Int32Array(this.#groups * GROUP_WORDS)

@@ -57,5 +57,5 @@ function spentIn(number: number, state: Float64Array, at: number): number {
 /** What the source says, in whole ms and at least 1; null when it says nothing that can be waited for. */
 function nextEpochInMs(limit: EpochLimit): number | null {
   const ms = limit.nextEpochInMs?.() ?? null
-  return ms !== null && Number.isFinite(ms) ? Math.max(1, Math.ceil(ms)) : null
+  return ms !== null && ms <= Number.MAX_SAFE_INTEGER ? Math.max(1, Math.ceil(ms)) : null
 }

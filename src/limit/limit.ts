@@ -2,9 +2,12 @@
 export interface TimedLimit {
   /**
    * - `earned_back` (the default): units come back continuously, `count` of them in a window, with a burst of up to `count`.
-   * - `sliding_window`: an estimate from two counters, this window's and the previous one's. Exact where the traffic was
-   *   even in the previous window; never above twice the count in any window.
+   * - `sliding_window`: an estimate from two counters, this window's and the previous one's: within about 1 % where the
+   *   traffic is even and the count some hundred or more; never above twice the count in any window. Retry delays may be longer than
+   *   the window, up to twice as long.
    * - `sliding_log`: exact, never more than `count` in any window; takes memory in proportion to `count`.
+   *
+   * A spend larger than `count` fits only a limit that is earned back, once everything before it is (RATE-020); no other ever admits it.
    */
   readonly kind?: 'earned_back' | 'sliding_window' | 'sliding_log' | undefined
   /** Units admitted. A whole number from 1 to 1,000,000,000. No default. */

@@ -1,4 +1,4 @@
-import { chargedAddress } from '../caller/address.ts'
+import { chargedAddress, fullAddress } from '../caller/address.ts'
 import type { Caller } from '../caller/caller.ts'
 import { callerKey } from '../caller/key.ts'
 import type { Target } from './target.ts'
@@ -35,7 +35,7 @@ const NONE: Attributes = Object.freeze({})
 
 /** Where a spend comes from, which is known without an identity. */
 export interface Origin {
-  /** The full client address, or `unix`. */
+  /** The client address, in full, however it is spelled; or `unix`. */
   readonly address?: string | undefined
   /** The route that was taken. */
   readonly route?: string | undefined
@@ -76,9 +76,9 @@ export function boundKey(bound: NamedTarget, origin: Origin, who: Identified | u
     case 'route':
       return origin.route ?? unknown(bound, 'route')
     case 'address':
-      return addressOf(bound, origin, who)
+      return fullAddress(addressOf(bound, origin, who)) ?? unknown(bound, 'address')
     case 'subnet':
-      return chargedAddress(addressOf(bound, origin, who)) ?? unknown(bound, 'address')
+      return chargedAddress(subnetOf(bound, origin, who)) ?? unknown(bound, 'address')
     case 'caller':
       return callerKey(known(bound, who).caller)
     default: {
@@ -92,7 +92,14 @@ export function boundKey(bound: NamedTarget, origin: Origin, who: Identified | u
 function applies(bound: NamedTarget, origin: Origin, who: Identified | undefined): boolean {
   const { appliesTo } = bound
   if (appliesTo === undefined) return true
-  if (typeof appliesTo === 'function') return appliesTo(requestOf(bound, origin)) === true
+  if (typeof appliesTo === 'function') {
+    const answer: unknown = appliesTo(requestOf(bound, origin))
+    if (typeof answer === 'boolean') return answer
+    // Taken for no, whatever is nearly true would switch the limit off.
+    throw new TypeError(
+      `bound ${JSON.stringify(bound.name)}: appliesTo must return true or false, returned a value of type ${typeof answer}`,
+    )
+  }
   const { caller, attributes } = known(bound, who)
   const { roles, authTypes } = appliesTo
   if (authTypes.length > 0 && !authTypes.includes(caller.type)) return false
@@ -100,7 +107,13 @@ function applies(bound: NamedTarget, origin: Origin, who: Identified | undefined
 }
 
 function addressOf(bound: NamedTarget, origin: Origin, who: Identified | undefined): string {
-  if (origin.address !== undefined) return origin.address
+  const address = subnetOf(bound, origin, who)
+  // Of an IPv6 address, a caller keeps only the /64.
+  return origin.address === undefined && address.includes(':') ? unknown(bound, 'address') : address
+}
+
+function subnetOf(bound: NamedTarget, { address }: Origin, who: Identified | undefined): string {
+  if (address !== undefined) return address
   return who?.caller.type === 'ip' ? who.caller.address : unknown(bound, 'address')
 }
 

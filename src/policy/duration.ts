@@ -51,7 +51,7 @@ export function duration(min: number, max: number) {
 }
 
 function durationFrom(min: number, max: number): string {
-  return `a duration from ${min} to ${max} whole seconds, such as 60, "PT1M" or "1h 20min"`
+  return `a duration from ${min} to ${max} whole seconds, such as 60, "PT1M" or, in whole numbers and small letters, "1h 20min"`
 }
 
 function secondsOf(text: string): number {

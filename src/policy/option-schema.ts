@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AllowanceOptionsError, type OptionProblem } from './options-error.ts'
 import { showValue } from './show-value.ts'
-import { didYouMean, snakeCase } from './spelling.ts'
+import { didYouMean, didYouMeanSeconds, snakeCase } from './spelling.ts'
 
 /**
  * Checks options against a schema made of the builders below and returns them with defaults filled in. The input is
@@ -140,7 +140,10 @@ export function unknownKeys(keys: readonly string[], known: readonly string[]): 
     const twin = camelCaseOf.get(key)
     if (twin !== undefined)
       return `${showValue(key)} and ${showValue(twin)} are one key in two spellings, write only one`
-    return `unknown key ${showValue(key)}${didYouMean(key, [...known, ...camelCaseOf.keys()])}`
+    const hint =
+      didYouMeanSeconds(key, key.includes('_') ? camelCaseOf.keys() : known) ||
+      didYouMean(key, [...known, ...camelCaseOf.keys()])
+    return `unknown key ${showValue(key)}${hint}`
   })
   const unknown = keys.filter((key) => !camelCaseOf.has(key))
   if (unknown.length > 0) {

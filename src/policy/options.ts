@@ -85,8 +85,8 @@ export interface RateLimitsOptions {
    */
   readonly maxMemoryMib?: number | undefined
   /**
-   * The part of `maxMemoryMib` that is kept for sets of bounds made after the first spend, by `limiter.bounds()`. A whole
-   * number from 0 to `maxMemoryMib`. Default: 0, none can be made then.
+   * The part of `maxMemoryMib` that is kept for sets of bounds that the app makes itself, by `limiter.bounds()`. A whole
+   * number from 0 to `maxMemoryMib`. Default: 0, they can be made before the first spend only.
    */
   readonly boundsMemoryMib?: number | undefined
   /**

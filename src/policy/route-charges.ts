@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { notDeclared } from './bounds.ts'
 import { functionOr, isPlainObject, namedEntries, wholeNumber } from './option-schema.ts'
+import { didYouMean } from './spelling.ts'
 
 /** Units of `request`, or units by category: whole numbers from 0 to 2⁵³ − 1. */
 export type RouteCosts = number | { readonly [category: string]: number }
@@ -49,8 +50,11 @@ export function chargesByFunction<Request>(
       throw new RangeError(`${path} must return ${COST}, or an object of such numbers by category`)
     }
     const costs = Object.entries(byCategory(written) as Record<string, unknown>)
-    if (!costs.every(([category]) => known.has(category))) {
-      throw new RangeError(`${path} returned an undeclared category; declared: ${categories.join(', ')}`)
+    const undeclared = costs.find(([category]) => !known.has(category))
+    if (undeclared !== undefined) {
+      // It may be made of the request: of it only what the app has declared is shown.
+      const hint = didYouMean(undeclared[0], categories)
+      throw new RangeError(`${path} returned an undeclared category${hint}; declared: ${categories.join(', ')}`)
     }
     const wrong = costs.find(([, cost]) => !isCost(cost))
     if (wrong !== undefined) throw new RangeError(`${path} must return for ${wrong[0]} ${COST}`)

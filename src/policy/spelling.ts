@@ -26,6 +26,19 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return meant === undefined ? '' : ` (did you mean "${meant}"?)`
 }
 
+const OTHER_UNIT = /_?(?:ms|millis|milliseconds|mins?|minutes|hrs?|hours|days)$/i
+const SECONDS = /_?seconds$/i
+
+/** As `didYouMean` says it, of a time in another unit than the one there is: `windowMs` where there is `windowSeconds`. */
+export function didYouMeanSeconds(word: string, candidates: Iterable<string>): string {
+  if (!OTHER_UNIT.test(word)) return ''
+  const times = new Map(
+    [...candidates].filter((key) => SECONDS.test(key)).map((key) => [key.replace(SECONDS, ''), key]),
+  )
+  const meant = times.get(nearest(word.replace(OTHER_UNIT, ''), times.keys()) ?? '')
+  return meant === undefined ? '' : ` (did you mean "${meant}"? It is in seconds: ${meant}: 60)`
+}
+
 // Levenshtein, one row at a time
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)

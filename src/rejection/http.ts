@@ -1,5 +1,5 @@
 import type { ConnectError } from '@connectrpc/connect'
-import { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'
+import { codeToHttpStatus, codeToString } from '@connectrpc/connect/protocol-connect'
 import { sendable } from './sendable.ts'
 
 /**
@@ -11,4 +11,14 @@ export function asHttpError<T extends ConnectError>(error: T): T & { statusCode:
     statusCode: codeToHttpStatus(error.code),
     headers: Object.fromEntries(sendable(error).metadata),
   })
+}
+
+/**
+ * What a plain HTTP route makes of an error. Of a ConnectError Fastify would show the number of its code, which means nothing
+ * there: instead of it an Error of the same message, status and headers, with the code's name, and the ConnectError as its cause.
+ */
+export function asPlainError(error: ConnectError): Error & { code: string; statusCode: number; headers: object } {
+  const { statusCode, headers } = asHttpError(error)
+  const code = codeToString(error.code)
+  return Object.assign(new Error(error.rawMessage, { cause: error }), { code, statusCode, headers })
 }

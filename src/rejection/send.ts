@@ -1,3 +1,4 @@
+import { constants } from 'node:http2'
 import type { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cutOffConnection, cutOffStream, expireAnswer } from './cut-off.ts'
@@ -67,7 +68,11 @@ export async function leaveToFastify(
 ): Promise<void> {
   const raw = request.raw as RawRequest
   if (await discardUnread(raw, options)) return
-  if ('stream' in raw) {
+  if (reply.raw.writableEnded) {
+    // Fastify's handlerTimeout has answered meanwhile, and nobody else ends the request.
+    if ('stream' in raw) raw.stream.close(constants.NGHTTP2_NO_ERROR)
+    else raw.socket.destroySoon()
+  } else if ('stream' in raw) {
     cutOffStream(raw, options.patience)
   } else {
     reply.header('connection', 'close')

@@ -10,7 +10,11 @@ export interface PageOptions extends BrowserContextOptions {
 
 /** Debian's Chromium, or what the variable CHROMIUM names. */
 export async function launch(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium' })
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    // Less than the test runner gives to a file.
+    timeout: 45_000,
+  })
   t.teardown(() => browser.close())
   return browser
 }

@@ -1,13 +1,9 @@
-import { spawnSync } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
-
-const root = resolve(import.meta.dirname, '../..')
+import { run } from '../support/program.ts'
+import { root } from '../support/readme.ts'
 
 t.test('the bundle for browsers is small', async (t) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'scripts/client-size.ts')], {
-    encoding: 'utf8',
-  })
-  t.equal(status, 0, stderr)
+  const { stdout } = await run([process.execPath, join(root, 'scripts/client-size.ts')])
   t.match(stdout, /client: \d+ bytes, minified and gzipped, on top of Connect-Web's \d+/)
 })

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { run } from '../support/program.ts'
 
 const urlOf = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)))
 
@@ -34,14 +32,9 @@ for (const [name, and, says] of [
   ],
 ] as const) {
   t.test(`case 4: after ${name} was aborted in its wait, the process exits by itself`, async (t) => {
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', program(and)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 20_000,
-    })
-    const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
-    t.equal(code, 0, 'not by being stopped')
-    t.match(output, says)
-    t.match(output, '[canceled]')
-    t.match(output, '1 sent')
+    const { stdout } = await run([process.execPath, '--input-type=module', '--eval', program(and)])
+    t.match(stdout, says)
+    t.match(stdout, '[canceled]')
+    t.match(stdout, '1 sent')
   })
 }

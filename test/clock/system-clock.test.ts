@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { systemClock } from '../../src/index.ts'
+import { run } from '../support/program.ts'
 
 t.test('systemClock never goes back, and reads the same in both ways', async (t) => {
   const instant = { seconds: 0, nanos: 0 }
@@ -51,6 +50,6 @@ t.test('systemClock: far beyond what a timer of Node takes is not at once; what 
 t.test('systemClock: a timer does not keep the process alive', async (t) => {
   const index = new URL('../../src/index.ts', import.meta.url).href
   const script = `import { systemClock } from '${index}'; systemClock.schedule(systemClock.now() + 3_600_000_000_000n, () => {})`
-  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 20_000 })
+  await run([process.execPath, '--input-type=module', '--eval', script])
   t.pass('it ended')
 })

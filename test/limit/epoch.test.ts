@@ -49,6 +49,9 @@ t.test('the delay is what the source says, rounded up and never zero, and null w
     [null, null],
     [Number.NaN, null],
     [Number.POSITIVE_INFINITY, null],
+    [1e300, null],
+    [Number.MAX_VALUE, null],
+    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
   ] as const) {
     const { key } = keyOf(1, () => says)
     t.equal(key.fullInMs(), 0)

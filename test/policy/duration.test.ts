@@ -5,7 +5,7 @@ import { duration } from '../../src/policy/duration.ts'
 import { optionsObject, parseOptions } from '../../src/policy/option-schema.ts'
 
 const LONGEST = 9_007_199_254_740
-const EXAMPLES = 'such as 60, "PT1M" or "1h 20min"'
+const EXAMPLES = 'such as 60, "PT1M" or, in whole numbers and small letters, "1h 20min"'
 
 const read: readonly [text: number | string, seconds: number][] = [
   [1, 1],
@@ -108,6 +108,8 @@ t.test('case 3: nonsense is refused by name, with what is allowed', async (t) =>
     t.type(error, RangeError, name)
     t.ok(error.message.startsWith(`must be a duration from 1 to ${LONGEST} whole seconds, ${EXAMPLES}, got `), name)
   }
+  for (const text of ['1.5h', '1 Min', '1,5h'])
+    t.match(refusal(text).message, /whole numbers and small letters, "1h 20min", got "1/)
   t.match(refusal('5x').message, /got "5x"$/)
   t.match(refusal(undefined).message, /^is missing; must be a duration from 1 to /)
 })

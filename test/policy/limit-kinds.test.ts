@@ -97,7 +97,8 @@ t.test('in the spelling of a config file, in overrides too', async (t) => {
 
 const P = 'rateLimits.categories.publish.default'
 const COUNT = 'must be a whole number from 1 to 1000000000'
-const WINDOW = 'must be a duration from 1 to 8640000 whole seconds, such as 60, "PT1M" or "1h 20min"'
+const WINDOW =
+  'must be a duration from 1 to 8640000 whole seconds, such as 60, "PT1M" or, in whole numbers and small letters, "1h 20min"'
 const KIND = 'must be "earned_back", "sliding_window", "sliding_log", "epoch" or "blocked"'
 const KEYS = 'kind, count, window, windowSeconds'
 const TWICE = 'is the same as the window in seconds, write only one'

@@ -70,6 +70,23 @@ const rows: readonly [name: string, input: unknown, ...lines: string[]][] = [
     publish([{ ...ok, windowSecond: 1 }]),
     `${P}[0]: unknown key "windowSecond" (did you mean "windowSeconds"?); known keys: ${LIMIT}`,
   ],
+  ...['windowMs', 'windowMilliseconds', 'windowMinutes', 'windowHours', 'windowMS', 'widnowMs'].map(
+    (key): [string, unknown, string] => [
+      `a window in another unit: ${key}`,
+      publish([{ ...ok, [key]: 60_000 }]),
+      `${P}[0]: unknown key "${key}" (did you mean "windowSeconds"? It is in seconds: windowSeconds: 60); known keys: ${LIMIT}`,
+    ],
+  ),
+  [
+    'a window in another unit, snake_case',
+    publish([{ ...ok, window_ms: 60_000 }]),
+    `${P}[0]: unknown key "window_ms" (did you mean "window_seconds"? It is in seconds: window_seconds: 60); known keys: kind, count, window, window_seconds, epoch, next_epoch_in_ms`,
+  ],
+  [
+    'an unknown key that ends as a unit does',
+    publish([{ ...ok, items: 1 }]),
+    `${P}[0]: unknown key "items"; known keys: ${LIMIT}`,
+  ],
   [
     'an unknown key in a limit, snake_case',
     publish([{ count: 1, window_seconds: 1, burst_size: 2 }]),

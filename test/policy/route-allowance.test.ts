@@ -99,6 +99,10 @@ t.test('what a function returns that is no cost is refused, and not repeated: it
       message: 'config.allowance.charges returned an undeclared category; declared: request, publish',
     })
   }
+  t.throws(() => charges({ costs: { request: 1, publsh: 1 } }), {
+    message:
+      'config.allowance.charges returned an undeclared category (did you mean "publish"?); declared: request, publish',
+  })
 })
 
 const P = 'config.allowance'
@@ -147,7 +151,7 @@ const rows: readonly [name: string, input: unknown, ...lines: string[]][] = [
         { name: 'a', per: 'user', limits: [], max_keys: 0 },
       ],
     },
-    `${P}.bounds[0].limits[0].window: must be a duration from 1 to 8640000 whole seconds, such as 60, "PT1M" or "1h 20min", got "5x"`,
+    `${P}.bounds[0].limits[0].window: must be a duration from 1 to 8640000 whole seconds, such as 60, "PT1M" or, in whole numbers and small letters, "1h 20min", got "5x"`,
     `${P}.bounds[1].max_keys: must be a whole number from 1 to 1000000, got 0`,
     `${P}.bounds[1].name: must differ from the name of [0] in the same list, got "a" in both`,
     `${P}.bounds[0].category: must be a declared category, got "publsh" (did you mean "publish"?); declared: request, publish`,

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { createClient, type Transport } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
@@ -8,6 +6,7 @@ import t from 'tap'
 import { MatrixService } from '../gen/test/v1/matrix_pb.ts'
 import { grpcJsStub, metadataOf, ofServiceError } from '../support/grpc-js-client.ts'
 import type { Teardown } from '../support/matrix-app.ts'
+import { start as startProgram } from '../support/program.ts'
 import { ofConnectError, type SeenError } from '../support/rejection.ts'
 
 const headers = { 'x-caller': 'writer' }
@@ -15,16 +14,16 @@ const program = join(import.meta.dirname, '../support/refusing-server.ts')
 
 /** Starts the server; `stop` resolves to its exit code. */
 const start = async (t: Teardown, httpVersion: '1.1' | '2') => {
-  const { NODE_OPTIONS: _loaders, ...env } = process.env
-  const child = spawn(process.execPath, [program, httpVersion], { env, stdio: ['pipe', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  const exit = once(child, 'exit')
-  const [address] = await once(child.stdout, 'data')
+  const { child, until, end } = startProgram(t, [process.execPath, program, httpVersion], {
+    plain: true,
+    stdin: 'pipe',
+  })
+  const [address] = await until(/^.*\n/)
   const stop = async () => {
-    child.stdin.end()
-    return (await exit)[0]
+    child.stdin!.end()
+    return (await end())[0]
   }
-  return { baseUrl: String(address).trim(), stop }
+  return { baseUrl: address.trim(), stop }
 }
 
 /** A message of `size` bytes, and a stream of as many in pieces. */

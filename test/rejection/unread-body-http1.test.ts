@@ -380,3 +380,44 @@ t.test(
     await closed
   },
 )
+
+t.test(
+  'HTTP/1.1: of pipelined RPCs, those admitted before the one whose refusal ends the connection are answered',
+  async (t) => {
+    const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
+    let seen = 0
+    const { port } = await listeningMatrixApp(t, {
+      limits: { request: '3/60' },
+      allowance: { maxDiscardBytes: 0 },
+      before: (app) =>
+        // So that a refusal is under way before the next request is looked at.
+        app.addHook('onRequest', async () => {
+          await new Promise(setImmediate)
+          if (++seen === 6) setTimeout(open, 20)
+        }),
+      connect: {
+        routes: (router) =>
+          router.service(MatrixService, {
+            ...matrixService(),
+            async unary() {
+              await isOpen
+              return { text: 'ok' }
+            },
+          }),
+      },
+    })
+    const { write, response, socket, closed } = await openSocket(t, port)
+    write((post(ok.length) + ok).repeat(6))
+    for (let i = 0; i < 3; i++) t.match(await response(), { status: 200, body: '{"text":"ok"}' })
+    const refusal = await response()
+    t.same(errorIn(refusal), { status: 429, ...rejectionOf('request', 20_000) })
+    t.equal(refusal.headers.connection, 'close')
+    const none = response().then(
+      () => 'another answer',
+      ({ message }: Error) => message,
+    )
+    socket.end()
+    await closed
+    t.equal(await none, 'closed, after ""')
+  },
+)

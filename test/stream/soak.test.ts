@@ -5,6 +5,7 @@ import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LiveService } from '../gen/test/v1/live_pb.ts'
+import { within } from '../support/program.ts'
 import { headOf } from '../support/raw-http1.ts'
 import type { Held } from '../support/soak-server.ts'
 import { envelope } from '../support/wire.ts'
@@ -16,10 +17,11 @@ const start = async (t: { teardown(run: () => unknown): unknown }, httpVersion: 
     execArgv: ['--expose-gc'],
   })
   t.teardown(() => child.kill('SIGKILL'))
-  const [port] = (await once(child, 'message')) as [number]
-  const held = async (): Promise<Held> => {
+  const message = async (what: string) => (await within(once(child, 'message'), () => `${what} of the server`))[0]
+  const port = (await message('the port')) as number
+  const held = async () => {
     child.send('measure')
-    return (await once(child, 'message'))[0] as Held
+    return (await message('what is held')) as Held
   }
   /** What is held when no stream is any more. */
   const heldAfterAll = async () => {
