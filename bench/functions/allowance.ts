@@ -1,4 +1,4 @@
-import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller } from '../../src/limiter.ts'
+import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller } from '../../src/limiter/limiter.ts'
 import type { BoundOptions } from '../../src/policy/bound-options.ts'
 import { forEverybody, hour, minute, mustBeAdmitted } from './limits.ts'
 import { addressName, type Named, namesOf, type Subject } from './subject.ts'

@@ -1,5 +1,5 @@
 // A flood of callers that were never seen before.
-import { createLimiter } from '../../src/limiter.ts'
+import { createLimiter } from '../../src/limiter/limiter.ts'
 import { answer } from '../processes/answer.ts'
 import { grownBy, heldBytes } from './process-memory.ts'
 

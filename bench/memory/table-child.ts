@@ -1,6 +1,6 @@
 // What the table of fastify-allowance takes, and how many callers it remembers for it.
 import { manualClock } from '../../src/clock/manual-clock.ts'
-import { createLimiter } from '../../src/limiter.ts'
+import { createLimiter } from '../../src/limiter/limiter.ts'
 import { answer } from '../processes/answer.ts'
 import { grownBy, heldBytes } from './process-memory.ts'
 

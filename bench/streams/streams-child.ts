@@ -1,6 +1,6 @@
 // What open streams cost the plugin, beside what Node and Connect hold for their requests.
 import { manualClock } from '../../src/clock/manual-clock.ts'
-import { createLimiter } from '../../src/limiter.ts'
+import { createLimiter } from '../../src/limiter/limiter.ts'
 import type { OpenStream, StreamHost } from '../../src/stream/open-stream.ts'
 import { defaultRentOf } from '../../src/stream/rent.ts'
 import { Streams } from '../../src/stream/streams.ts'
