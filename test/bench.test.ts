@@ -10,7 +10,7 @@ import type { Report, Result } from '../bench/report.ts'
 import { smokeSizes } from '../bench/sizes.ts'
 
 // Other tests take their share of the processors.
-t.setTimeout(120_000)
+t.setTimeout(230_000)
 
 const bench = join(import.meta.dirname, '../bench')
 
@@ -19,7 +19,7 @@ const run = (program: string, args: readonly string[]) =>
 
 t.test(
   'every benchmark runs, at sizes that say nothing, and its results can be read and drawn',
-  { timeout: 120_000 },
+  { timeout: 230_000 },
   async (t) => {
     const out = t.testdir()
     const { stdout } = await run('main.ts', ['--smoke', '--out', out])
