@@ -204,3 +204,31 @@ t.test('an app does not start with bounds or holds that are null', async (t) => 
       message: new RegExp(`${key}: must be a list of ${key}, got null`),
     })
 })
+
+t.test(
+  'a spend of a handler that exceeds several bounds names the caller, then the plugin’s, then the route’s',
+  async (t) => {
+    for (const [limits, plugin, first] of [
+      ['1/60', '1/90', 'caller'],
+      ['9/60', '1/90', 'of-the-plugin'],
+      ['9/60', '9/90', 'of-the-route'],
+    ] as const) {
+      const denials: Denial[] = []
+      const { statuses } = await plainApp(t, {
+        limits: { request: '', work: limits },
+        allowance: {
+          bounds: [{ ...bound('of-the-plugin', 'everyone', plugin), category: 'work' }],
+          onDenied: (denial) => void denials.push(denial),
+        },
+        routes: (app) =>
+          app.get(
+            '/',
+            { config: { allowance: { bounds: [{ ...bound('of-the-route', 'caller', '1/120'), category: 'work' }] } } },
+            async (request) => request.spend('work', 1),
+          ),
+      })
+      t.equal(await statuses(2, '/'), '200 429')
+      t.equal(denials[0]?.bound, first)
+    }
+  },
+)

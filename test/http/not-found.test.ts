@@ -81,3 +81,25 @@ t.test('what Fastify and Node answer before any hook costs nothing', async (t) =
   const address = limiter.resolve({ type: 'ip', address: '127.0.0.1' })
   t.equal(limiter.remaining(address, 'request')[0]!.units, 1000)
 })
+
+t.test(
+  'requests that no route takes share what a bound per route admits, whatever their path and method',
+  async (t) => {
+    const { ask } = await plainApp(t, {
+      allowance: {
+        bounds: [{ name: 'route', per: 'route', limits: [{ count: 2, windowSeconds: 60 }] }],
+        notFound: {},
+      },
+      routes: () => {},
+    })
+    const statuses = []
+    for (const [method, url] of [
+      ['GET', '/a'],
+      ['POST', '/b'],
+      ['DELETE', '/c'],
+    ] as const) {
+      statuses.push((await ask(url, { method })).statusCode)
+    }
+    t.same(statuses, [404, 404, 429])
+  },
+)

@@ -98,6 +98,7 @@ t.test('instances: more than one is warned of at start, with the bounds that hol
   t.same(await warnings(bounded, { instances: 3, bounds: [everyone('9/60')] }), [`${text} (bounds all, route-bound)`])
   t.same(await warnings({}, { instances: 3, bounds: [everyone('9/60')] }), [`${text} (bounds all)`])
   t.same(await warnings({}, { instances: 3 }), [text])
+  t.same(await warnings({}, { instances: 2 }), [text.replaceAll('3', '2')])
   t.same(await warnings(bounded, { instances: 1 }), [])
   for (const instances of [0, 1.5, -1, 1_000_001, '2']) {
     await t.rejects(warnings({}, { instances: instances as number }), {
