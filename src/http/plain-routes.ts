@@ -9,7 +9,6 @@ import { chargeRoute } from './charge-route.ts'
 import { type ChargeStep, type RouteTerms, RouteTermsMaker } from './route-terms.ts'
 
 type AllowanceFor = (request: FastifyRequest, reply: FastifyReply) => RequestAllowance
-type Handler = RouteOptions['handler']
 type Hook = ReturnType<typeof chargeRoute>
 
 /** A plain route, or what stands for the requests that no route takes. */
@@ -26,8 +25,8 @@ export class PlainRoutes {
   readonly #allowanceFor: AllowanceFor
   readonly #options: AnswerOptions
   readonly #routes: PlainRoute[] = []
-  /** The last GET route with a handler. */
-  readonly #gets = new WeakMap<Handler, { readonly options: RouteOptions; readonly route: PlainRoute }>()
+  /** The GET routes, by their place, with their `config.allowance`. */
+  readonly #gets = new Map<string, { readonly own: unknown; readonly route: PlainRoute }>()
 
   /** @param forAll The plugin's option `routes`. @throws AllowanceOptionsError when it is wrong. */
   constructor(limiter: Limiter, forAll: unknown, allowanceFor: AllowanceFor, options: AnswerOptions) {
@@ -50,21 +49,25 @@ export class PlainRoutes {
   }
 
   #added(route: RouteOptions): PlainRoute {
-    const { handler, url, config, constraints } = route
     const methods = [route.method].flat()
-    const name = [methods.join(','), url, ...(constraints ? [JSON.stringify(constraints, asText)] : [])].join(' ')
-    const added = { name, terms: this.#terms.of(config?.allowance, `${name}: config.allowance`) }
+    const name = `${methods.join(',')} ${placeOf(route)}`
+    const own = route.config?.allowance
+    const added = { name, terms: this.#terms.of(own, `${name}: config.allowance`) }
     this.#routes.push(added)
-    if (methods.includes('GET')) this.#gets.set(handler, { options: { ...route }, route: added })
+    if (methods.includes('GET')) this.#gets.set(placeOf(route), { own, route: added })
     return added
   }
 
-  /** The GET route that a HEAD route is a copy of, as Fastify adds it right after that, and counts as. */
-  #getOf({ method, handler, url, config, constraints }: RouteOptions): PlainRoute | undefined {
-    const get = method === 'HEAD' ? this.#gets.get(handler) : undefined
-    if (get === undefined || get.options.config !== config || get.options.constraints !== constraints) return undefined
+  /**
+   * The GET route that a HEAD route is a copy of, as Fastify adds it right after that, and counts as. Hooks of the app may have
+   * put something in place of its handler or its config, but not of the allowance in that.
+   */
+  #getOf(route: RouteOptions): PlainRoute | undefined {
+    if (route.method !== 'HEAD') return undefined
     // With and without a slash at its end, where a scope's prefix is all of it.
-    return url === get.options.url || url === `${get.options.url}/` ? get.route : undefined
+    const get =
+      this.#gets.get(placeOf(route)) ?? this.#gets.get(placeOf({ ...route, url: route.url.replace(/\/$/, '') }))
+    return get !== undefined && get.own === route.config?.allowance ? get.route : undefined
   }
 
   /** Charges the requests that no route takes. In steps after onRequest, so that CORS may be added before or after. */
@@ -126,6 +129,11 @@ export function checkCharged({ routeOptions: { config, method, url } }: FastifyR
   throw new Error(
     `fastify-allowance does not charge ${method} ${url}: its config.allowance asks for that; register the route after the plugin, and await that: await app.register(allowance, …)`,
   )
+}
+
+/** The URL of a route, and its constraints. */
+function placeOf({ url, constraints }: RouteOptions): string {
+  return constraints ? `${url} ${JSON.stringify(constraints, asText)}` : url
 }
 
 /** Constraints may be regular expressions, or anything that the app's own strategies take. */

@@ -255,3 +255,26 @@ t.test('a config.allowance that is wrong stops the start, with the route’s nam
     await t.rejects(promise, { message: new RegExp(`options\\.${option}\\.charges: must be`) })
   }
 })
+
+t.test(
+  'the automatic HEAD route counts as its GET, also where a hook of the app puts other things in its place',
+  async (t) => {
+    for (const change of ['handler', 'config'] as const) {
+      const { statuses, ask } = await plainApp(t, {
+        before: (app) =>
+          void app.addHook('onRoute', (route) => {
+            const { handler, config } = route
+            if (change === 'handler')
+              route.handler = function (...args) {
+                return handler.apply(this, args)
+              }
+            else if (config !== undefined) route.config = { ...config }
+          }),
+        routes: (app) => app.get('/x', { config: { allowance: { bounds: [everyone('3/60')] } } }, ok),
+      })
+      t.equal(await statuses(2, '/x'), '200 200', change)
+      t.equal(await statuses(2, '/x', { method: 'HEAD' }), '200 429', change)
+      t.equal((await ask('/x')).statusCode, 429, change)
+    }
+  },
+)
