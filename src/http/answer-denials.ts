@@ -3,7 +3,6 @@ import { asPlainError } from '../rejection/http.ts'
 import { passOn } from '../rejection/pass-on.ts'
 import type { RequestAllowance } from '../request/request-allowance.ts'
 import { type AnswerOptions, refuseRequest } from './answer.ts'
-import type { RenderRejection } from './route-terms.ts'
 
 /**
  * Makes the error handler of a plain route. A denial that `request.spend` and its like threw is answered as the route's own
@@ -12,10 +11,8 @@ import type { RenderRejection } from './route-terms.ts'
 export function answerDenials(
   before: RouteOptions['errorHandler'],
   allowanceFor: (request: FastifyRequest, reply: FastifyReply) => RequestAllowance,
-  options: AnswerOptions,
-  renderRejection: RenderRejection | undefined,
+  answer: AnswerOptions,
 ): NonNullable<RouteOptions['errorHandler']> {
-  const answer: AnswerOptions = { ...options, renderRejection: renderRejection ?? options.renderRejection }
   const others = passOn(before)
   return function allowanceErrorHandler(error, request, reply) {
     const allowance = allowanceFor(request, reply)

@@ -18,9 +18,8 @@ import type { RouteTerms } from './route-terms.ts'
 export function chargeRoute(
   terms: RouteTerms,
   allowanceFor: (request: FastifyRequest, reply: FastifyReply) => RequestAllowance,
-  options: AnswerOptions,
+  answer: AnswerOptions,
 ): onRequestHookHandler {
-  const answer: AnswerOptions = { ...options, renderRejection: terms.renderRejection ?? options.renderRejection }
   return function allowanceChargeRoute(request, reply, done) {
     if (isCutOff(request.raw)) return ignore(reply)
     const allowance = allowanceFor(request, reply)

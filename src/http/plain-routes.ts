@@ -44,8 +44,14 @@ export class PlainRoutes {
   add(route: RouteOptions, addHook: (step: ChargeStep, hook: Hook) => void): void {
     const { name, terms } = this.#getOf(route) ?? this.#added(route)
     route.config = Object.assign({ ...route.config }, { [routeName]: name })
-    route.errorHandler = answerDenials(route.errorHandler, this.#allowanceFor, this.#options, terms?.renderRejection)
-    if (terms?.isCharged) addHook(terms.step, chargeRoute(terms, this.#allowanceFor, this.#options))
+    const answer = this.#answerOf(terms)
+    route.errorHandler = answerDenials(route.errorHandler, this.#allowanceFor, answer)
+    if (terms?.isCharged) addHook(terms.step, chargeRoute(terms, this.#allowanceFor, answer))
+  }
+
+  /** How a route answers: in its own body, if it has one. */
+  #answerOf(terms: RouteTerms | undefined): AnswerOptions {
+    return { ...this.#options, renderRejection: terms?.renderRejection ?? this.#options.renderRejection }
   }
 
   #added(route: RouteOptions): PlainRoute {
@@ -75,7 +81,7 @@ export class PlainRoutes {
     const terms = this.#terms.ofNoRoute(notFound)
     if (!terms?.isCharged) return
     this.#routes.push({ name: 'requests that no route takes', terms })
-    const charge = chargeRoute(terms, this.#allowanceFor, this.#options)
+    const charge = chargeRoute(terms, this.#allowanceFor, this.#answerOf(terms))
     if (terms.step === 'preHandler') {
       app.addHook('preHandler', function allowanceNotFound(request, reply, done) {
         if (!request.is404) return done()

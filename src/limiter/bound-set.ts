@@ -9,7 +9,7 @@ import {
 import type { Meter } from '../ledger/meter.ts'
 import type { CountedLimit } from '../limit/limit.ts'
 import { boundKey, type Identified, type NamedTarget, type Origin } from '../policy/bound-key.ts'
-import type { Bound } from '../policy/bounds.ts'
+import { type Bound, DEFAULT_MAX_KEYS } from '../policy/bounds.ts'
 import type { Hold } from '../policy/holds.ts'
 import { AllowanceOptionsError, type OptionProblem } from '../policy/options-error.ts'
 
@@ -92,9 +92,6 @@ export class BoundSet {
 /** Of the key that all share, of which there is one only under any bound. */
 const EMPTY_KEY: Fingerprint = Object.freeze({ a: 0, b: 0, c: 0, d: 0 })
 
-/** Routes that are kept apart where a bound per route says nothing. */
-const DEFAULT_KEYS = 10_000
-
 /**
  * Makes the meters of bounds, whose memory is taken now.
  * @param path What the user calls the list, for errors.
@@ -155,7 +152,7 @@ function count(rows: readonly Row[], ledger: MemoryLedger, path: string, part: P
 function meterOptions({ per, maxKeys, overflow }: Bound<unknown>): MeterOptions | undefined {
   if (per === 'everyone') return { keys: 0, overflow }
   // What all of a route share must not be forgotten for what one caller has spent.
-  const keys = maxKeys ?? (per === 'route' ? DEFAULT_KEYS : undefined)
+  const keys = maxKeys ?? (per === 'route' ? DEFAULT_MAX_KEYS : undefined)
   return keys === undefined ? undefined : { keys, overflow }
 }
 

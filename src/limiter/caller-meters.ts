@@ -2,15 +2,13 @@ import type { Caller } from '../caller/caller.ts'
 import type { MemoryLedger } from '../ledger/memory-ledger.ts'
 import type { Meter } from '../ledger/meter.ts'
 import type { Limit } from '../limit/limit.ts'
+import { DEFAULT_MAX_KEYS, needsRecords } from '../policy/bounds.ts'
 import { AllowanceOptionsError } from '../policy/options-error.ts'
 import type { LimitTable, Policy } from '../policy/policy.ts'
 import { asProblem } from './bound-set.ts'
 
 /** The meters of one caller's limits, by category id. undefined where everything is admitted. */
 export type MeterTable = readonly (Meter | undefined)[]
-
-/** Callers that are kept apart under limits that are not in the table, where they are not those of one caller. */
-const DEFAULT_CALLERS = 10_000
 
 /** The meters of the limits of `rateLimits`, for every caller. */
 export class CallerMeters {
@@ -25,11 +23,10 @@ export class CallerMeters {
     const meters = new Map<readonly Limit[], Meter>()
     const meterOf = (limits: readonly Limit[], callers: number, path: string) => {
       if (limits.length === 0) return undefined
-      const isInTable = limits.every(({ kind = 'earned_back' }) => kind === 'earned_back')
       try {
         const made =
           meters.get(limits) ??
-          ledger.meter(limits, isInTable ? undefined : { keys: callers, overflow: 'forget' }, 'first')
+          ledger.meter(limits, limits.some(needsRecords) ? { keys: callers, overflow: 'forget' } : undefined, 'first')
         meters.set(limits, made)
         return made
       } catch (error) {
@@ -41,7 +38,7 @@ export class CallerMeters {
         table,
         table.map((limits, id) => meterOf(limits, callers, `${path}categories.${policy.categories[id]}`)),
       )
-    for (const table of policy.typeTables) add(table, DEFAULT_CALLERS, 'rateLimits.')
+    for (const table of policy.typeTables) add(table, DEFAULT_MAX_KEYS, 'rateLimits.')
     // What an override does not replace is there already.
     for (const [i, table] of policy.overrideTables.entries()) add(table, 0, `rateLimits.overrides[${i}].`)
     const tables = [...this.#tables.values()]

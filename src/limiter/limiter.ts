@@ -4,7 +4,7 @@ import { normalizeCaller } from '../caller/caller.ts'
 import { callerKey } from '../caller/key.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system-clock.ts'
-import { type Account, MemoryLedger } from '../ledger/memory-ledger.ts'
+import { type Account, MemoryLedger, type Part } from '../ledger/memory-ledger.ts'
 import { type Attributes, attributesOf, type Origin } from '../policy/bound-key.ts'
 import type { BoundOptions, HoldOptions } from '../policy/bound-options.ts'
 import { type Bound, parseBounds } from '../policy/bounds.ts'
@@ -54,8 +54,8 @@ export interface LimiterOptions {
 
 const optionsSchema = optionsObject({
   rateLimits: z.unknown().optional(),
-  bounds: z.unknown().optional(),
-  holds: z.unknown().optional(),
+  bounds: z.unknown().default([]),
+  holds: z.unknown().default([]),
   clock: clockOption().optional(),
 })
 
@@ -90,8 +90,8 @@ export class Limiter {
     this.clock = clock
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
-    this.#bounds = this.count(this.#parse(bounds === undefined ? [] : bounds), 'bounds', 'first')
-    this.#holds = countHolds(parseHolds(holds === undefined ? [] : holds, 'holds'), this.#ledger, 'holds')
+    this.#bounds = this.count(this.#parse(bounds), 'bounds', 'first')
+    this.#holds = countHolds(parseHolds(holds, 'holds'), this.#ledger, 'holds')
   }
 
   /**
@@ -113,7 +113,6 @@ export class Limiter {
    */
   reserve(caller: Caller, category: string, cost: number): ReserveResult {
     const id = this.categoryId(category)
-    checkCost(cost)
     const made = this.reserveIn(this.resolve(caller)[resolution].accounts(id), id, cost)
     return made instanceof Reservation ? { admitted: true, reservation: made } : { admitted: false, denial: made }
   }
@@ -214,17 +213,18 @@ export class Limiter {
 
   /** @internal `spend` without look-ups. */
   spendIn(caller: ResolvedCaller, category: number, cost: number): Denial | undefined {
-    checkCost(cost)
     const known = caller[resolution]
     if (this.#bounds.isAbout(category)) return this.spendFrom(known.accounts(category), category, cost)
+    checkCost(cost)
     const meter = known.meters[category]
     if (meter === undefined || !this.policy.enabled) return undefined
     const exceeded = this.#ledger.spendOne(CALLER_BOUND, meter, known.print, cost)
     return exceeded && denialOf(this.policy.categories[category]!, exceeded)
   }
 
-  /** @internal Spends in these accounts. */
+  /** @internal Spends in these accounts. @throws RangeError when the cost is none. */
   spendFrom(accounts: readonly Account[], category: number, cost: number): Denial | undefined {
+    checkCost(cost)
     if (!this.policy.enabled) return undefined
     const exceeded = this.#ledger.spend(accounts, cost)
     return exceeded && denialOf(this.policy.categories[category]!, exceeded)
@@ -235,6 +235,7 @@ export class Limiter {
    * @param isBrief Whether it is for a moment only, as are others in these accounts: delays take what is reserved for spent.
    */
   reserveIn(accounts: readonly Account[], category: number, cost: number, isBrief = false): Reservation | Denial {
+    checkCost(cost)
     return this.#hold(this.policy.categories[category]!, accounts, cost, isBrief)
   }
 
@@ -323,7 +324,7 @@ export class Limiter {
   }
 
   /** @internal Counts checked bounds that are written at this path. @throws AllowanceOptionsError when there is no room. */
-  count(bounds: readonly Bound<unknown>[], path: string, part: 'first' | 'kept'): BoundSet {
+  count(bounds: readonly Bound<unknown>[], path: string, part: Part): BoundSet {
     return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path, part)
   }
 
@@ -348,12 +349,6 @@ export class Limiter {
       `hold ${JSON.stringify(name)} is not declared in holds; declared are ${this.#holds.names.join(', ') || 'none'}`,
     )
   }
-}
-
-/** @internal @throws RangeError when a cost is none. */
-export function checkedCost(cost: number): number {
-  checkCost(cost)
-  return cost
 }
 
 function checkCost(cost: number): void {

@@ -17,7 +17,8 @@ export interface Bound<Request> extends Target<Request> {
 }
 
 const MAX_KEYS = 1_000_000
-const DEFAULT_MAX_KEYS = 10_000
+/** How many keys are told apart where nothing says how many, and not as many as the fixed table has room for. */
+export const DEFAULT_MAX_KEYS = 10_000
 
 const bound = optionsObject({
   ...targetShape,
@@ -63,7 +64,7 @@ function maxKeysOf({ per, maxKeys, limits }: WrittenBound): number | undefined {
 }
 
 /** Whether a limit is of a kind that the fixed table has no room for: one that is earned back has come without kind. */
-function needsRecords(limit: Limit | undefined): boolean {
+export function needsRecords(limit: Limit | undefined): boolean {
   return limit?.kind !== undefined
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MAX_COUNT, MAX_WINDOW_SECONDS } from '../limit/ranges.ts'
+import { DEFAULT_MAX_KEYS } from './bounds.ts'
 import { always, isPlainObject, mustBe, optionsObject, parseOptions, wholeNumber } from './option-schema.ts'
 import { checkNames, checkTarget, type Target, targetOf, targetShape } from './target.ts'
 
@@ -18,7 +19,7 @@ const hold = optionsObject({
   ...targetShape,
   count: wholeNumber(1, MAX_COUNT),
   retryDelaySeconds: wholeNumber(1, MAX_WINDOW_SECONDS),
-  maxKeys: wholeNumber(1, MAX_KEYS).default(10_000),
+  maxKeys: wholeNumber(1, MAX_KEYS).default(DEFAULT_MAX_KEYS),
 }).superRefine((written, ctx) => {
   if (isPlainObject(written)) checkTarget(written, ctx)
 }, always)

@@ -6,7 +6,7 @@ import { type HandlerSpends, undeclaredSpend } from '../charge/handler-spend.ts'
 import type { Account } from '../ledger/memory-ledger.ts'
 import type { BoundSet } from '../limiter/bound-set.ts'
 import type { Denial, RemainingUnits } from '../limiter/denial.ts'
-import { checkedCost, type Limiter, type ResolvedCaller } from '../limiter/limiter.ts'
+import type { Limiter, ResolvedCaller } from '../limiter/limiter.ts'
 import { type Hold, Reservation } from '../limiter/reservation.ts'
 import { attributesOf } from '../policy/bound-key.ts'
 import { denialError } from '../rejection/denial-error.ts'
@@ -49,7 +49,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #denials: WeakMap<ConnectError, Denial> | undefined
   #thrown: WeakSet<ConnectError> | undefined
   readonly #open = new Set<Reservation>()
-  #hasEnded: boolean | undefined
+  #awaitsEnd = false
   caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
   boundsOfRoute: (() => readonly BoundSet[]) | undefined
@@ -142,7 +142,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     await this.#reporting('spend failed', async () => {
       const id = this.#categoryId(category, rpc)
       const accounts = await this.#accounts(id)
-      const denial = this.#services.limiter.spendFrom(accounts, id, checkedCost(cost))
+      const denial = this.#services.limiter.spendFrom(accounts, id, cost)
       if (denial !== undefined) throw this.rejectionOf(this.#told(denial))
     })
   }
@@ -151,7 +151,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   async reserve(category: string, cost: number, rpc?: HandlerSpends): Promise<Reservation> {
     return this.#reporting('reserve failed', async () => {
       const id = this.#categoryId(category, rpc)
-      return this.#keep(this.#services.limiter.reserveIn(await this.#accounts(id), id, checkedCost(cost)))
+      return this.#keep(this.#services.limiter.reserveIn(await this.#accounts(id), id, cost))
     })
   }
 
@@ -238,7 +238,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       this.#charged.set(category, limiter.accountsBeforeIdentity(this.#origin, category, ofRoute))
     }
     for (const { category, cost } of charges) {
-      const early = limiter.reserveIn(this.#charged.get(category)!, category, checkedCost(cost), true)
+      const early = limiter.reserveIn(this.#charged.get(category)!, category, cost, true)
       if (!(early instanceof Reservation)) return early
       made.push(early)
     }
@@ -308,10 +308,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     this.#open.add(made)
     made.onClose = () => this.#open.delete(made)
-    if (this.#hasEnded === false) return
-    this.#hasEnded = false
+    if (this.#awaitsEnd) return
+    this.#awaitsEnd = true
     onEnd(reply, () => {
-      this.#hasEnded = undefined
+      this.#awaitsEnd = false
       for (const each of this.#open) each.release()
     })
   }
