@@ -1,5 +1,5 @@
-import { LATEST_INSTANT } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
+import { LATEST_INSTANT } from '../limit/instant.ts'
 import { type Fingerprint, randomSalt } from './fingerprint.ts'
 import type { Table } from './table.ts'
 

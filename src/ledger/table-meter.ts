@@ -1,15 +1,7 @@
 import type { EarnedBackLimit, Price } from '../limit/earned-back.ts'
-import {
-  chargeInto,
-  debtNs,
-  emptyPrice,
-  fits,
-  msUntil,
-  priceInto,
-  remainingUnits,
-  retryDelayMs,
-} from '../limit/earned-back.ts'
+import { chargeInto, debtNs, emptyPrice, fits, priceInto, remainingUnits, retryDelayMs } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
+import { msUntil } from '../limit/instant.ts'
 import { MAX_LIMITS } from '../limit/ranges.ts'
 import { type Fingerprint, randomSalt } from './fingerprint.ts'
 import { HeldUnits } from './held-units.ts'

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
-import { LATEST_INSTANT } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
-import { NANOS_PER_SECOND } from '../limit/instant.ts'
+import { LATEST_INSTANT, NANOS_PER_SECOND } from '../limit/instant.ts'
 
 /** A ledger's own time: what its clock says, counted from when the ledger was made, never going back. */
 export class Timeline {

@@ -1,14 +1,6 @@
-import {
-  chargeInto,
-  debtNs,
-  emptyPrice,
-  fits,
-  msUntil,
-  priceInto,
-  remainingUnits,
-  retryDelayMs,
-} from './earned-back.ts'
+import { chargeInto, debtNs, emptyPrice, fits, priceInto, remainingUnits, retryDelayMs } from './earned-back.ts'
 import type { Instant } from './instant.ts'
+import { msUntil } from './instant.ts'
 import type { Kind } from './kind.ts'
 import type { TimedLimit } from './limit.ts'
 

@@ -1,5 +1,5 @@
 import type { Instant } from './instant.ts'
-import { NANOS_PER_SECOND } from './instant.ts'
+import { LATEST_INSTANT, msUntil, NANOS_PER_SECOND } from './instant.ts'
 
 /**
  * The arithmetic of a limit that is earned back (RATE-020 … 024, known elsewhere as GCRA). All that is remembered per
@@ -15,9 +15,6 @@ export interface EarnedBackLimit {
   readonly count: number
   readonly windowSeconds: number
 }
-
-/** Instants stop here, 2³⁴ s (about 544 years) after the ledger started: what would be earned back later is taken to be then. */
-export const LATEST_INSTANT: Readonly<Instant> = { seconds: 2 ** 34 - 1, nanos: NANOS_PER_SECOND - 1 }
 
 /** The time that a cost is earned back in under a limit: `wholeWindows` windows, and between `floorNs` and `ceilNs` more. */
 export interface Price {
@@ -102,12 +99,6 @@ export function retryDelayMs(
 ): number {
   const slackNs = price.cost > limit.count ? 0 : limit.windowSeconds * NANOS_PER_SECOND - price.ceilNs
   return msUntil(earnedBack, now, slackNs)
-}
-
-/** Milliseconds, rounded up, until `slackNs` before `instant`; 0 when that is past. */
-export function msUntil(instant: Readonly<Instant>, now: Readonly<Instant>, slackNs = 0): number {
-  const ns = instant.nanos - now.nanos - slackNs
-  return Math.max(0, (instant.seconds - now.seconds) * 1000 + Math.ceil(ns / 1e6))
 }
 
 /** The largest cost, at most the count, that would be admitted to a caller with this debt. */

@@ -1,5 +1,5 @@
-import { LATEST_INSTANT, msUntil } from './earned-back.ts'
 import type { Instant } from './instant.ts'
+import { LATEST_INSTANT, msUntil } from './instant.ts'
 
 /** Whether `now` is where time stops. Nothing counts there, since it would count for ever. */
 export function isLatest(now: Readonly<Instant>): boolean {
