@@ -2,7 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
 import type { CountedLimit } from '../limit/limit.ts'
-import type { Fingerprint } from './fingerprint.ts'
+import type { Fingerprint, FingerprintBuffer } from './fingerprint.ts'
 import { Fingerprinter } from './fingerprint.ts'
 import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Overflow } from './records.ts'
@@ -87,9 +87,14 @@ export class MemoryLedger {
     this.#timeline = new Timeline(clock)
   }
 
-  /** The fingerprint that a key is recorded under. Worth keeping: it costs more than a spend. */
+  /** The fingerprint that a key is recorded under. Worth keeping: it costs as much as a spend. */
   fingerprint(key: string): Fingerprint {
     return this.#fingerprinter.of(key)
+  }
+
+  /** Writes that of a key of one or two parts and of a kind of its own (1 … 3). */
+  fingerprintInto(print: FingerprintBuffer, kind: number, first: string, second?: string): void {
+    this.#fingerprinter.into(print, kind, first, second)
   }
 
   /**
@@ -141,9 +146,8 @@ export class MemoryLedger {
   spendOne(bound: string, meter: Meter, print: Fingerprint, cost: number): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
     const now = this.#timeline.read()
-    if (!meter.weigh(print, cost, now)) return meter.exceeded(print, cost, now, false).map((one) => ({ bound, ...one }))
-    meter.record(print, cost, now)
-    return undefined
+    if (meter.spend(print, cost, now)) return undefined
+    return meter.exceeded(print, cost, now, false).map((one) => ({ bound, ...one }))
   }
 
   /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */

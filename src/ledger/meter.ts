@@ -31,6 +31,9 @@ export interface Meter {
   /** Records the units just weighed. */
   record(print: Fingerprint, units: number, now: Readonly<Instant>): void
 
+  /** Weighs units and, where they fit, records them. */
+  spend(print: Fingerprint, units: number, now: Readonly<Instant>): boolean
+
   /**
    * The limits that do not admit the units just weighed, in the order of their declaration.
    * @param heldAsSpent Whether the delays are those after which the units fit if what is held were recorded now. Otherwise it stays held.

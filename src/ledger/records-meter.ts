@@ -66,6 +66,12 @@ export class RecordsMeter implements Meter {
     this.#write(this.#records.claim(print, now), units, now)
   }
 
+  spend(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
+    if (!this.weigh(print, units, now)) return false
+    this.record(print, units, now)
+    return true
+  }
+
   exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>, heldAsSpent: boolean): Exceeded[] {
     const { state } = this.#records
     const held = this.#records.held[this.#record]!

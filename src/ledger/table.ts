@@ -1,16 +1,27 @@
-import type { Instant } from '../limit/instant.ts'
+import { type Instant, isLater, LATEST_INSTANT } from '../limit/instant.ts'
 import { MAX_LIMITS } from '../limit/ranges.ts'
 import type { Fingerprint } from './fingerprint.ts'
+import { PRICE_NUMBERS } from './price-list.ts'
 
 const SLOTS_PER_GROUP = 8
-/** A slot's body: three words of the fingerprint, and two for each limit's instant. The fourth is its tag. */
-const BODY_WORDS = 3 + 2 * MAX_LIMITS
-const GROUP_WORDS = SLOTS_PER_GROUP * (1 + BODY_WORDS)
+/** A slot's body, half a cache line: the fingerprint, and two words for each of the first two limits' instants. */
+const BODY_WORDS = 8
+const PRINT_WORDS = 4
+/** With two words for each slot's third instant. */
+const GROUP_WORDS = SLOTS_PER_GROUP * (BODY_WORDS + 2)
+/**
+ * Where the bodies begin. Large arrays begin 16 bytes behind a page where malloc makes them, and a group is five cache lines:
+ * like this, no body stretches over two of them.
+ */
+const BODIES = 12
+const NANOS_BITS = 30
+const NANOS_MASK = 2 ** NANOS_BITS - 1
 
 /**
  * A table of fixed size that remembers, per fingerprint, when the spends under up to three limits are earned back
  * (RATE-050 … 052). It is one array, allocated at once: groups of eight slots, of which a fingerprint can live in one
- * group only. A group begins with the tags of its slots, so that a look-up reads one cache line, and one more on a hit.
+ * group only. There it is at home in one slot, and in another only when that was not free: a look-up mostly reads one cache
+ * line, and all of the group's five where it finds nothing.
  *
  * A slot whose instants have all passed is free: nothing else marks it, so that nothing needs to be swept. A slot is
  * named by the index of its body.
@@ -19,6 +30,9 @@ export class Table {
   readonly #words: Int32Array
   readonly #groups: number
   #forgotten = 0
+  readonly #latest: Instant = { seconds: 0, nanos: 0 }
+  readonly #other: Instant = { seconds: 0, nanos: 0 }
+  readonly #soonest: Instant = { seconds: 0, nanos: 0 }
 
   /** @param bytes What the table may take, at least 320 (one group). */
   constructor(bytes: number) {
@@ -47,11 +61,11 @@ export class Table {
     const c = print.c ^ salt.c
     const d = print.d ^ salt.d
     const group = this.#groupOf(a)
+    const home = slotOf(group, homeOf(b))
+    if (words[home] === a && words[home + 1] === b && words[home + 2] === c && words[home + 3] === d) return home
     for (let i = 0; i < SLOTS_PER_GROUP; i++) {
-      if (words[group + i] === b) {
-        const slot = slotOf(group, i)
-        if (words[slot] === a && words[slot + 1] === c && words[slot + 2] === d) return slot
-      }
+      const slot = slotOf(group, i)
+      if (words[slot] === a && words[slot + 1] === b && words[slot + 2] === c && words[slot + 3] === d) return slot
     }
     return -1
   }
@@ -61,65 +75,142 @@ export class Table {
     const words = this.#words
     return (
       words[slot] === (print.a ^ salt.a) &&
-      words[slot + 1] === (print.c ^ salt.c) &&
-      words[slot + 2] === (print.d ^ salt.d)
+      words[slot + 1] === (print.b ^ salt.b) &&
+      words[slot + 2] === (print.c ^ salt.c) &&
+      words[slot + 3] === (print.d ^ salt.d)
     )
   }
 
   /**
-   * Gives a slot to the fingerprint `print` XOR `salt`, which has none: a free one, or else the one in its group that is
-   * earned back soonest (RATE-051). All its instants are reset.
+   * Gives a slot to the fingerprint `print` XOR `salt`, which has none: a free one, its home if that is, or else the one in its
+   * group that is earned back soonest (RATE-051). All its instants are reset.
    */
   claim(print: Fingerprint, salt: Fingerprint, now: Readonly<Instant>): number {
     const words = this.#words
     const a = print.a ^ salt.a
-    const group = this.#groupOf(a)
-    let index = 0
-    let soonestHigh = Number.POSITIVE_INFINITY
-    let soonestLow = 0
-    for (let i = 0; i < SLOTS_PER_GROUP; i++) {
-      // When all spends of the slot are earned back: the latest of its instants, which order as their two words do.
-      let high = 0
-      let low = 0
-      const body = slotOf(group, i)
-      for (let at = body + 3; at < body + BODY_WORDS; at += 2) {
-        const otherHigh = words[at]! >>> 0
-        const otherLow = words[at + 1]! >>> 0
-        if (otherHigh > high || (otherHigh === high && otherLow > low)) {
-          high = otherHigh
-          low = otherLow
-        }
-      }
-      if (high < soonestHigh || (high === soonestHigh && low < soonestLow)) {
-        soonestHigh = high
-        soonestLow = low
-        index = i
-      }
-    }
-    const nowHigh = highWord(now)
-    if (soonestHigh > nowHigh || (soonestHigh === nowHigh && soonestLow > lowWord(now) >>> 0)) this.#forgotten += 1
-    words[group + index] = print.b ^ salt.b
-    const slot = slotOf(group, index)
-    words.fill(0, slot, slot + BODY_WORDS)
+    const b = print.b ^ salt.b
+    const slot = this.#freeOrSoonest(this.#groupOf(a), homeOf(b), now)
     words[slot] = a
-    words[slot + 1] = print.c ^ salt.c
-    words[slot + 2] = print.d ^ salt.d
+    words[slot + 1] = b
+    words[slot + 2] = print.c ^ salt.c
+    words[slot + 3] = print.d ^ salt.d
+    for (let at = slot + PRINT_WORDS; at < slot + BODY_WORDS; at++) words[at] = 0
+    const third = placeOf(slot, 2)
+    words[third] = 0
+    words[third + 1] = 0
     return slot
   }
 
   /** Reads when the spends under limit number `limit` of a slot are earned back. */
   readInto(slot: number, limit: number, instant: Instant): void {
-    const at = slot + 3 + 2 * limit
-    const low = this.#words[at + 1]!
-    instant.seconds = (this.#words[at]! >>> 0) * 4 + (low >>> 30)
-    instant.nanos = low & 0x3fff_ffff
+    const words = this.#words
+    const at = placeOf(slot, limit)
+    const low = words[at + 1]!
+    instant.seconds = secondsOf(words[at]!, low)
+    instant.nanos = low & NANOS_MASK
   }
 
   /** Records when the spends under limit number `limit` of a slot are earned back. */
-  write(slot: number, limit: number, instant: Readonly<Instant>): void {
-    const at = slot + 3 + 2 * limit
-    this.#words[at] = highWord(instant)
-    this.#words[at + 1] = lowWord(instant)
+  write(slot: number, limit: number, { seconds, nanos }: Readonly<Instant>): void {
+    const words = this.#words
+    const at = placeOf(slot, limit)
+    words[at] = seconds
+    words[at + 1] = lowWord(seconds, nanos)
+  }
+
+  /** Copies all instants of a slot into two words each. */
+  save(slot: number, saved: Int32Array): void {
+    for (let limit = 0; limit < MAX_LIMITS; limit++) {
+      const at = placeOf(slot, limit)
+      saved[2 * limit] = this.#words[at]!
+      saved[2 * limit + 1] = this.#words[at + 1]!
+    }
+  }
+
+  /** Gives a slot the instants that were saved of another. */
+  restore(slot: number, saved: Int32Array): void {
+    for (let limit = 0; limit < MAX_LIMITS; limit++) {
+      const at = placeOf(slot, limit)
+      this.#words[at] = saved[2 * limit]!
+      this.#words[at + 1] = saved[2 * limit + 1]!
+    }
+  }
+
+  /**
+   * Whether a spend fits under the first `limits` limits of a slot (RATE-020).
+   * @param prices As of `PriceList`.
+   */
+  fits(slot: number, limits: number, prices: Float64Array, now: Readonly<Instant>): boolean {
+    const words = this.#words
+    const nowSeconds = now.seconds
+    const nowNanos = now.nanos
+    for (let i = 0; i < limits; i++) {
+      const at = placeOf(slot, i)
+      const low = words[at + 1]!
+      const debtNs = (secondsOf(words[at]!, low) - nowSeconds) * 1e9 + ((low & NANOS_MASK) - nowNanos)
+      if (debtNs > prices[PRICE_NUMBERS * i]!) return false
+    }
+    return true
+  }
+
+  /** Charges a spend that fits, as `chargeInto` does. */
+  charge(slot: number, limits: number, prices: Float64Array, now: Readonly<Instant>): void {
+    const words = this.#words
+    const nowSeconds = now.seconds
+    const nowNanos = now.nanos
+    for (let i = 0; i < limits; i++) {
+      const at = placeOf(slot, i)
+      const low = words[at + 1]!
+      let seconds = secondsOf(words[at]!, low)
+      let nanos = low & NANOS_MASK
+      if (seconds < nowSeconds || (seconds === nowSeconds && nanos < nowNanos)) {
+        seconds = nowSeconds
+        nanos = nowNanos
+      }
+      seconds += prices[PRICE_NUMBERS * i + 1]!
+      nanos += prices[PRICE_NUMBERS * i + 2]!
+      if (nanos >= 1e9) {
+        nanos -= 1e9
+        seconds += 1
+      }
+      if (seconds > LATEST_INSTANT.seconds) {
+        seconds = LATEST_INSTANT.seconds
+        nanos = LATEST_INSTANT.nanos
+      }
+      words[at] = seconds
+      words[at + 1] = lowWord(seconds, nanos)
+    }
+  }
+
+  /** The first free slot of a group, from that at `home` on, or else the one that is earned back soonest. */
+  #freeOrSoonest(group: number, home: number, now: Readonly<Instant>): number {
+    let soonest = -1
+    for (let i = 0; i < SLOTS_PER_GROUP; i++) {
+      const slot = slotOf(group, (home + i) % SLOTS_PER_GROUP)
+      this.#readLatest(slot)
+      if (!isLater(this.#latest, now)) return slot
+      if (soonest === -1 || isLater(this.#soonest, this.#latest)) {
+        this.#soonest.seconds = this.#latest.seconds
+        this.#soonest.nanos = this.#latest.nanos
+        soonest = slot
+      }
+    }
+    this.#forgotten += 1
+    return soonest
+  }
+
+  /** Reads when all spends of a slot are earned back. */
+  #readLatest(slot: number): void {
+    const latest = this.#latest
+    const other = this.#other
+    this.readInto(slot, 0, latest)
+    for (let limit = 1; limit < MAX_LIMITS; limit++) {
+      this.readInto(slot, limit, other)
+      if (isLater(other, latest)) {
+        latest.seconds = other.seconds
+        latest.nanos = other.nanos
+      }
+    }
   }
 
   /** The first word of the group in which a fingerprint that begins with `a` lives. */
@@ -128,16 +219,33 @@ export class Table {
   }
 }
 
+/** In which slot of its group a fingerprint whose second word is `b` is at home. */
+function homeOf(b: number): number {
+  return b & (SLOTS_PER_GROUP - 1)
+}
+
 function slotOf(group: number, index: number): number {
-  return group + SLOTS_PER_GROUP + index * BODY_WORDS
+  return group + BODIES + index * BODY_WORDS
 }
 
-/** An instant is stored in 64 bits, 34 of seconds and 30 of nanoseconds: this is the upper half, 0 … 2³² − 1. */
-function highWord(instant: Readonly<Instant>): number {
-  return Math.floor(instant.seconds / 4)
+/** Where the instant of a limit begins. */
+function placeOf(slot: number, limit: number): number {
+  return limit < 2 ? slot + PRINT_WORDS + 2 * limit : thirdOf(slot)
 }
 
-/** The lower half: the last two bits of the seconds, and the nanoseconds, as a signed 32-bit integer. */
-function lowWord(instant: Readonly<Instant>): number {
-  return ((instant.seconds - highWord(instant) * 4) << 30) | instant.nanos
+/** Where a slot's third instant begins: behind all bodies of its group and, past the group's end, before them. */
+function thirdOf(slot: number): number {
+  const group = Math.floor(slot / GROUP_WORDS) * GROUP_WORDS
+  const index = (slot - group - BODIES) / BODY_WORDS
+  return group + ((BODIES + SLOTS_PER_GROUP * BODY_WORDS + 2 * index) % GROUP_WORDS)
+}
+
+/** An instant is stored in two words: the seconds modulo 2³²; and the nanoseconds, above which the other two bits of the seconds are. */
+function secondsOf(word: number, low: number): number {
+  const high = low >>> NANOS_BITS
+  return high === 0 ? word >>> 0 : high * 2 ** 32 + (word >>> 0)
+}
+
+function lowWord(seconds: number, nanos: number): number {
+  return seconds < 2 ** 32 ? nanos : (Math.floor(seconds / 2 ** 32) << NANOS_BITS) | nanos
 }

@@ -1,4 +1,4 @@
-import { chargeInto, debtNs, emptyPrice, fits, priceInto, remainingUnits, retryDelayMs } from './earned-back.ts'
+import { chargeInto, debtNs, emptyPrice, priceInto, remainingUnits, retryDelayMs } from './earned-back.ts'
 import type { Instant } from './instant.ts'
 import { msUntil } from './instant.ts'
 import type { Kind } from './kind.ts'
@@ -20,14 +20,13 @@ export const earnedBack: Kind<TimedLimit> = {
   fits(limit, state, at, now, units, held) {
     if (heldRoom(limit, units, held)) return false
     priceInto(limit, units + held, price)
-    return fits(limit, price, debtNs(read(state, at), now))
+    return debtNs(read(state, at), now) <= price.mostDebtNs
   },
 
   record(limit, state, at, now, units) {
     priceInto(limit, units, price)
     const earnedBackAt = read(state, at)
-    // Charged from when the rest is earned back instead of as debt now: the same instant, and no sum can grow too large.
-    chargeInto(limit, price, 0, debtNs(earnedBackAt, now) > 0 ? earnedBackAt : now, next)
+    chargeInto(price, debtNs(earnedBackAt, now) > 0 ? earnedBackAt : now, next)
     state[at] = next.seconds
     state[at + 1] = next.nanos
   },
@@ -35,7 +34,7 @@ export const earnedBack: Kind<TimedLimit> = {
   retryDelayMs(limit, state, at, now, units, held) {
     if (heldRoom(limit, units, held)) return null
     priceInto(limit, units + held, price)
-    return retryDelayMs(limit, price, read(state, at), now)
+    return retryDelayMs(price, read(state, at), now)
   },
 
   remainingUnits(limit, state, at, now, held) {

@@ -16,18 +16,20 @@ export interface EarnedBackLimit {
   readonly windowSeconds: number
 }
 
-/** The time that a cost is earned back in under a limit: `wholeWindows` windows, and between `floorNs` and `ceilNs` more. */
+/** The time that a cost is earned back in under a limit. */
 export interface Price {
   limit: EarnedBackLimit | undefined
   cost: number
-  wholeWindows: number
-  floorNs: number
-  ceilNs: number
+  /** All of it, rounded down to nanoseconds: whole seconds, and 0 … 999,999,999 ns. */
+  seconds: number
+  nanos: number
+  /** The largest debt with which it is admitted (RATE-020), in nanoseconds. */
+  mostDebtNs: number
 }
 
 /** A price to be filled by `priceInto`, meant to be kept and reused. */
 export function emptyPrice(): Price {
-  return { limit: undefined, cost: 0, wholeWindows: 0, floorNs: 0, ceilNs: 0 }
+  return { limit: undefined, cost: 0, seconds: 0, nanos: 0, mostDebtNs: 0 }
 }
 
 /** Works out what `cost` (1 … 2⁵³ − 1, whole) takes to be earned back. What `price` already holds is not worked out again. */
@@ -43,12 +45,14 @@ export function priceInto(limit: EarnedBackLimit, cost: number, price: Price): v
   const microProduct = (product - seconds * count) * 1e6
   const micros = Math.floor(microProduct / count)
   const nanoProduct = (microProduct - micros * count) * 1e3
-  const nanos = Math.floor(nanoProduct / count)
+  const rest = Math.floor(nanoProduct / count)
+  const nanos = micros * 1e3 + rest
   price.limit = limit
   price.cost = cost
-  price.wholeWindows = wholeWindows
-  price.floorNs = seconds * NANOS_PER_SECOND + micros * 1e3 + nanos
-  price.ceilNs = nanoProduct === nanos * count ? price.floorNs : price.floorNs + 1
+  price.seconds = wholeWindows * windowSeconds + seconds
+  price.nanos = nanos
+  const ceilNs = seconds * NANOS_PER_SECOND + nanos + (nanoProduct === rest * count ? 0 : 1)
+  price.mostDebtNs = cost > count ? 0 : windowSeconds * NANOS_PER_SECOND - ceilNs
 }
 
 /** Nanoseconds from `now` until `earnedBack`, 0 when that is past. Exact up to 2⁵³, and never below 2⁵³ beyond. */
@@ -57,24 +61,13 @@ export function debtNs(earnedBack: Readonly<Instant>, now: Readonly<Instant>): n
   return Math.max(ns, 0)
 }
 
-/** RATE-020: whether a spend at this price is admitted to a caller with this debt. */
-export function fits(limit: EarnedBackLimit, price: Price, debt: number): boolean {
-  return price.cost > limit.count ? debt === 0 : price.ceilNs <= limit.windowSeconds * NANOS_PER_SECOND - debt
-}
-
-/** Writes into `earnedBack` when everything is earned back once a spend that fits is admitted at `now`. */
-export function chargeInto(
-  limit: EarnedBackLimit,
-  price: Price,
-  debt: number,
-  now: Readonly<Instant>,
-  earnedBack: Instant,
-): void {
-  // Both are at most one window here: a larger debt would not have fitted.
-  const ns = debt + price.floorNs
-  const wholeSeconds = Math.floor(ns / NANOS_PER_SECOND)
-  let seconds = now.seconds + price.wholeWindows * limit.windowSeconds + wholeSeconds
-  let nanos = now.nanos + (ns - wholeSeconds * NANOS_PER_SECOND)
+/**
+ * Writes into `earnedBack` when everything is earned back once a spend that fits is admitted.
+ * @param from When everything before it is earned back: now, if there is no debt.
+ */
+export function chargeInto(price: Price, from: Readonly<Instant>, earnedBack: Instant): void {
+  let seconds = from.seconds + price.seconds
+  let nanos = from.nanos + price.nanos
   if (nanos >= NANOS_PER_SECOND) {
     nanos -= NANOS_PER_SECOND
     seconds += 1
@@ -91,14 +84,8 @@ export function chargeInto(
  * RATE-024: milliseconds, rounded up, after which a spend that does not fit at `now` fits. One millisecond earlier it
  * does not.
  */
-export function retryDelayMs(
-  limit: EarnedBackLimit,
-  price: Price,
-  earnedBack: Readonly<Instant>,
-  now: Readonly<Instant>,
-): number {
-  const slackNs = price.cost > limit.count ? 0 : limit.windowSeconds * NANOS_PER_SECOND - price.ceilNs
-  return msUntil(earnedBack, now, slackNs)
+export function retryDelayMs(price: Price, earnedBack: Readonly<Instant>, now: Readonly<Instant>): number {
+  return msUntil(earnedBack, now, price.mostDebtNs)
 }
 
 /** The largest cost, at most the count, that would be admitted to a caller with this debt. */

@@ -14,3 +14,7 @@ export function msUntil(instant: Readonly<Instant>, now: Readonly<Instant>, slac
   const ns = instant.nanos - now.nanos - slackNs
   return Math.max(0, (instant.seconds - now.seconds) * 1000 + Math.ceil(ns / 1e6))
 }
+
+export function isLater(one: Readonly<Instant>, than: Readonly<Instant>): boolean {
+  return one.seconds > than.seconds || (one.seconds === than.seconds && one.nanos > than.nanos)
+}

@@ -63,7 +63,7 @@ export class BoundSet {
 
   /** @internal Whether it holds a bound of this category at all. */
   isAbout(category: number): boolean {
-    return this.#isAbout[category] === true
+    return category < this.#isAbout.length && this.#isAbout[category] === true
   }
 
   /** @internal Whether it holds a bound of this category that is about everybody. */

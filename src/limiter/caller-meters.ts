@@ -45,9 +45,9 @@ export class CallerMeters {
     this.#hasLimits = policy.categories.map((_, id) => tables.some((table) => table[id] !== undefined))
   }
 
-  /** @param key The caller's key. */
-  of(caller: Caller, key: string): MeterTable {
-    return this.#tables.get(this.#policy.limitsFor(caller, key))!
+  /** @param caller As `normalizeCaller` returns it. */
+  of(caller: Caller): MeterTable {
+    return this.#tables.get(this.#policy.limitsFor(caller))!
   }
 
   /** Whether any caller has a limit in a category. */

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Caller } from '../caller/caller.ts'
 import { normalizeCaller } from '../caller/caller.ts'
-import { callerKey } from '../caller/key.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system-clock.ts'
+import { emptyFingerprint, type FingerprintBuffer } from '../ledger/fingerprint.ts'
 import { type Account, MemoryLedger, type Part } from '../ledger/memory-ledger.ts'
+import type { Meter } from '../ledger/meter.ts'
 import { type Attributes, attributesOf, type Origin } from '../policy/bound-key.ts'
 import type { BoundOptions, HoldOptions } from '../policy/bound-options.ts'
 import { type Bound, parseBounds } from '../policy/bounds.ts'
@@ -18,6 +19,7 @@ import { parseRateLimits } from '../policy/rate-limits.ts'
 import { CALLER_BOUND } from '../policy/target.ts'
 import { type BoundSet, countBounds, countHolds } from './bound-set.ts'
 import { CallerMeters } from './caller-meters.ts'
+import { callerPrintInto } from './caller-print.ts'
 import {
   type Denial,
   denialOf,
@@ -28,12 +30,17 @@ import {
   type SpendResult,
 } from './denial.ts'
 import { Reservation } from './reservation.ts'
-import { Resolution } from './resolution.ts'
+import {
+  limiterOf,
+  metersOf,
+  ownAccounts,
+  printInto,
+  type ResolvedCaller,
+  resolutionOf,
+  resolvedCaller,
+} from './resolved-caller.ts'
 
-const resolution: unique symbol = Symbol('allowance.resolution')
-
-/** A caller whose key is worked out: a `Caller` like any other, only cheaper to spend for. */
-export type ResolvedCaller = Caller & { readonly [resolution]: Resolution }
+export type { ResolvedCaller } from './resolved-caller.ts'
 
 /** What bounds go by beside the caller. All of it is needed only by bounds that ask for it. */
 export interface ResolveContext extends Attributes, Origin {}
@@ -61,7 +68,6 @@ const optionsSchema = optionsObject({
 
 const ADMITTED: SpendResult = Object.freeze({ admitted: true })
 const MIB = 1024 * 1024
-const NOWHERE: Origin = Object.freeze({})
 
 /**
  * Makes a limiter, which knows the limits of every caller and what each has spent. It needs no Fastify: use it for jobs,
@@ -79,6 +85,11 @@ export class Limiter {
   readonly #callerMeters: CallerMeters
   readonly #bounds: BoundSet
   readonly #holds: BoundSet
+  /** The category that was asked for last, which is mostly asked for again. */
+  #lastCategory: string
+  #lastId = 0
+  /** Of whoever spends now: nothing keeps it. */
+  readonly #print: FingerprintBuffer = emptyFingerprint()
   /** @internal */
   readonly policy: Policy
   /** @internal */
@@ -88,6 +99,7 @@ export class Limiter {
   constructor(policy: Policy, bounds: unknown, holds: unknown, clock: Clock) {
     this.policy = policy
     this.clock = clock
+    this.#lastCategory = policy.categories[0]!
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
     this.#bounds = this.count(this.#parse(bounds), 'bounds', 'first')
@@ -102,7 +114,8 @@ export class Limiter {
    * none, or a bound goes by something that it was resolved without. Nothing is charged then.
    */
   spend(caller: Caller, category: string, cost: number): SpendResult {
-    const denial = this.spendIn(this.resolve(caller), this.categoryId(category), cost)
+    const id = this.categoryId(category)
+    const denial = this.#isResolved(caller) ? this.spendIn(caller, id, cost) : this.#spendUnresolved(caller, id, cost)
     return denial === undefined ? ADMITTED : { admitted: false, denial }
   }
 
@@ -113,7 +126,7 @@ export class Limiter {
    */
   reserve(caller: Caller, category: string, cost: number): ReserveResult {
     const id = this.categoryId(category)
-    const made = this.reserveIn(this.resolve(caller)[resolution].accounts(id), id, cost)
+    const made = this.reserveIn(this.#accountsOf(caller, id), id, cost)
     return made instanceof Reservation ? { admitted: true, reservation: made } : { admitted: false, denial: made }
   }
 
@@ -123,7 +136,7 @@ export class Limiter {
    */
   hold(caller: Caller, name: string): HoldResult {
     const resolved = this.resolve(caller)
-    const made = this.holdFor(name, resolved[resolution].origin, resolved)
+    const made = this.holdFor(name, resolutionOf(resolved).origin, resolved)
     return made instanceof Reservation ? { admitted: true, hold: made } : { admitted: false, denial: made }
   }
 
@@ -134,7 +147,7 @@ export class Limiter {
   retryDelay(caller: Caller, category: string, cost: number): number | null {
     checkCost(cost)
     const id = this.categoryId(category)
-    const accounts = this.resolve(caller)[resolution].accounts(id)
+    const accounts = this.#accountsOf(caller, id)
     if (!this.policy.enabled) return 0
     const exceeded = this.#ledger.check(accounts, cost)
     return exceeded === undefined ? 0 : longest(exceeded)
@@ -146,7 +159,7 @@ export class Limiter {
    */
   remaining(caller: Caller, category: string): RemainingUnits[] {
     const id = this.categoryId(category)
-    return this.remainingIn(this.resolve(caller)[resolution].accounts(id))
+    return this.remainingIn(this.#accountsOf(caller, id))
   }
 
   /**
@@ -156,13 +169,14 @@ export class Limiter {
    * @throws TypeError when `caller` is not an identity.
    */
   resolve(caller: Caller, context?: ResolveContext): ResolvedCaller {
-    const known = (caller as Partial<ResolvedCaller> | null)?.[resolution]
     if (context !== undefined) {
       const { address, route, request } = context
       return this.resolveAt(caller, attributesOf(context), { address, route, request })
     }
-    if (known?.limiter === this) return caller as ResolvedCaller
-    return this.resolveAt(caller, known?.who.attributes ?? {}, known?.origin ?? NOWHERE)
+    if (this.#isResolved(caller)) return caller
+    const byAnother = isObject(caller) && limiterOf(caller) !== undefined
+    const known = byAnother ? resolutionOf(caller as ResolvedCaller) : undefined
+    return this.resolveAt(caller, known?.who.attributes, known?.origin)
   }
 
   /**
@@ -186,40 +200,31 @@ export class Limiter {
 
   /** @internal The number of a category. @throws RangeError when it is not declared. */
   categoryId(category: string): number {
+    if (category === this.#lastCategory) return this.#lastId
     const id = this.policy.categoryId(category)
     if (id === -1) {
       throw new RangeError(
         `category ${JSON.stringify(category)} is not declared in rateLimits.categories; declared are ${this.policy.categories.join(', ')}`,
       )
     }
+    this.#lastCategory = category
+    this.#lastId = id
     return id
   }
 
   /** @internal As `resolve`, with what bounds go by in two parts. */
-  resolveAt(caller: Caller, attributes: Attributes, origin: Origin): ResolvedCaller {
+  resolveAt(caller: Caller, attributes: Attributes | undefined, origin: Origin | undefined): ResolvedCaller {
     const normal = normalizeCaller(caller)
-    const key = callerKey(normal)
-    const value = new Resolution(
-      this,
-      { caller: normal, attributes },
-      origin,
-      this.#callerMeters.of(normal, key),
-      this.#ledger.fingerprint(key),
-      this.#bounds,
-    )
-    // Not enumerable: a caller that is logged or compared shows who it is and no more.
-    return Object.freeze(Object.defineProperty({ ...normal }, resolution, { value })) as ResolvedCaller
+    callerPrintInto(this.#print, normal, this.#ledger)
+    const meters = this.#callerMeters.of(normal)
+    return resolvedCaller(normal, this.#print, meters, this, attributes, origin)
   }
 
   /** @internal `spend` without look-ups. */
   spendIn(caller: ResolvedCaller, category: number, cost: number): Denial | undefined {
-    const known = caller[resolution]
-    if (this.#bounds.isAbout(category)) return this.spendFrom(known.accounts(category), category, cost)
-    checkCost(cost)
-    const meter = known.meters[category]
-    if (meter === undefined || !this.policy.enabled) return undefined
-    const exceeded = this.#ledger.spendOne(CALLER_BOUND, meter, known.print, cost)
-    return exceeded && denialOf(this.policy.categories[category]!, exceeded)
+    if (this.#bounds.isAbout(category)) return this.spendFrom(this.#accounts(caller, category), category, cost)
+    printInto(this.#print, caller)
+    return this.#spendOne(metersOf(caller)[category], category, cost)
   }
 
   /** @internal Spends in these accounts. @throws RangeError when the cost is none. */
@@ -250,7 +255,7 @@ export class Limiter {
 
   /** @internal Takes a place of a hold. @throws RangeError when it is not declared. */
   holdFor(name: string, origin: Origin, caller: ResolvedCaller | undefined): Reservation | Denial {
-    const who = caller?.[resolution].who
+    const who = caller && resolutionOf(caller).who
     return this.#hold(name, this.#holds.accounts(this.#holdId(name), 'all', origin, who), 1, false)
   }
 
@@ -275,8 +280,8 @@ export class Limiter {
 
   /** @internal What a spend concerns: the caller's limits, the bounds of the limiter, and those of the route. */
   accounts(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): readonly Account[] {
-    const { origin, who } = caller[resolution]
-    const own = caller[resolution].accounts(category)
+    const { origin, who } = resolutionOf(caller)
+    const own = this.#accounts(caller, category)
     if (ofRoute.length === 0) return own
     return [...own, ...ofRoute.flatMap((bounds) => bounds.accounts(category, 'all', origin, who))]
   }
@@ -288,9 +293,9 @@ export class Limiter {
 
   /** @internal The others. */
   accountsAfterIdentity(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): Account[] {
-    const { origin, who } = caller[resolution]
+    const { origin, who } = resolutionOf(caller)
     const rest = (bounds: BoundSet) => bounds.accounts(category, 'after identity', origin, who)
-    return [...caller[resolution].own(category), ...this.#sets(ofRoute).flatMap(rest)]
+    return [...ownAccounts(caller, category), ...this.#sets(ofRoute).flatMap(rest)]
   }
 
   /** @internal Whether a spend in a category needs an identity, on a route with these bounds. */
@@ -328,6 +333,38 @@ export class Limiter {
     return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path, part)
   }
 
+  #isResolved(caller: Caller): caller is ResolvedCaller {
+    return isObject(caller) && limiterOf(caller) === this
+  }
+
+  #accountsOf(caller: Caller, category: number): readonly Account[] {
+    return this.#accounts(this.resolve(caller), category)
+  }
+
+  /** The caller's own accounts first, and then those of the bounds of the limiter. */
+  #accounts(caller: ResolvedCaller, category: number): readonly Account[] {
+    const resolution = resolutionOf(caller)
+    return resolution.accounts(category, () => [
+      ...ownAccounts(caller, category),
+      ...this.#bounds.accounts(category, 'all', resolution.origin, resolution.who),
+    ])
+  }
+
+  #spendUnresolved(caller: Caller, category: number, cost: number): Denial | undefined {
+    if (this.#bounds.isAbout(category)) return this.spendIn(this.resolve(caller), category, cost)
+    const normal = normalizeCaller(caller)
+    callerPrintInto(this.#print, normal, this.#ledger)
+    return this.#spendOne(this.#callerMeters.of(normal)[category], category, cost)
+  }
+
+  /** Spends under a caller's own limits only, where its fingerprint is that of `#print`. */
+  #spendOne(meter: Meter | undefined, category: number, cost: number): Denial | undefined {
+    checkCost(cost)
+    if (meter === undefined || !this.policy.enabled) return undefined
+    const exceeded = this.#ledger.spendOne(CALLER_BOUND, meter, this.#print, cost)
+    return exceeded && denialOf(this.policy.categories[category]!, exceeded)
+  }
+
   #sets(ofRoute: readonly BoundSet[]): readonly BoundSet[] {
     return [this.#bounds, ...ofRoute]
   }
@@ -349,6 +386,10 @@ export class Limiter {
       `hold ${JSON.stringify(name)} is not declared in holds; declared are ${this.#holds.names.join(', ') || 'none'}`,
     )
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function checkCost(cost: number): void {

@@ -26,13 +26,11 @@ export interface Policy {
   /** The tables of callers that an override names. What the override does not replace is that of the auth type. */
   readonly overrideTables: readonly LimitTable[]
   /**
-   * The most specific limits that name the caller (RATE-025). At most one Map lookup, none when there are no overrides;
-   * allocates nothing.
+   * The most specific limits that name the caller (RATE-025). At most one Map lookup, none when there are no overrides.
    *
    * @param caller as `normalizeCaller` returns it
-   * @param key its caller key
    */
-  limitsFor(caller: Caller, key: string): LimitTable
+  limitsFor(caller: Caller): LimitTable
 }
 
 /** Plans the limits of every kind of caller and of every caller that has an override. */
@@ -70,6 +68,6 @@ export function createPolicy(rateLimits: RateLimits): Policy {
     limitsFor:
       byKey.size === 0
         ? (caller: Caller) => byType[caller.type]
-        : (caller: Caller, key: string) => byKey.get(key) ?? byType[caller.type],
+        : (caller: Caller) => byKey.get(callerKey(caller)) ?? byType[caller.type],
   })
 }

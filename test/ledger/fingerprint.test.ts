@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Fingerprint, Fingerprinter, randomSalt } from '../../src/ledger/fingerprint.ts'
+import { emptyFingerprint, type Fingerprint, Fingerprinter, randomSalt } from '../../src/ledger/fingerprint.ts'
 
 const wordsOf = ({ a, b, c, d }: Fingerprint) => [a, b, c, d]
 const textOf = (print: Fingerprint) => wordsOf(print).join(' ')
 
-/** Keys of every length around that of the scratch buffer (1024 bytes, of which 32 are the secret and each code unit takes 2). */
-const lengths = [0, 1, 2, 7, 8, 495, 496, 497, 512, 1000, 5000, 100_000]
+/** Keys of every length around those of a block (eight code units, two of which say the length) and of the scratch buffer (1024 code units). */
+const lengths = [
+  0, 1, 2, 5, 6, 7, 8, 13, 14, 15, 16, 1001, 1002, 1003, 1004, 1005, 1006, 1022, 1023, 1024, 5000, 100_000,
+]
 
 t.test('a key has one fingerprint, whatever was asked before and however long it is', async (t) => {
   const prints = new Fingerprinter()
@@ -53,6 +55,53 @@ t.test('keys that differ in anything have fingerprints that differ', async (t) =
   const anyKey = fc.string({ unit: fc.oneof(fc.constantFrom('a', '\0'), unit), maxLength: 600 })
   fc.assert(
     fc.property(anyKey, anyKey, (a, b) => (a === b) === (textOf(prints.of(a)) === textOf(prints.of(b)))),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('RATE-001: keys of two parts differ in where one ends, and keys of different kinds in those', async (t) => {
+  const prints = new Fingerprinter()
+  const print = (kind: number, first: string, second?: string) => {
+    const found = emptyFingerprint()
+    prints.into(found, kind, first, second)
+    return textOf(found)
+  }
+  const seen = new Map<string, string>()
+  const texts = [
+    '',
+    'a',
+    'b',
+    'aa',
+    'ab',
+    'aaa',
+    'aab',
+    '\0',
+    '\0\0',
+    '\u0001',
+    '\u0002',
+    '\u0001\0',
+    'aaaaaaaaaaaaaaaa',
+  ]
+  for (const kind of [0, 1, 2, 3]) {
+    for (const first of texts) {
+      for (const second of [undefined, ...texts]) {
+        const name = JSON.stringify([kind, first, second])
+        const found = print(kind, first, second)
+        t.equal(seen.get(found), undefined, name)
+        seen.set(found, name)
+        t.equal(print(kind, first, second), found, 'the same again')
+      }
+    }
+  }
+  const anyText = fc.string({ unit: fc.constantFrom('a', '\0', '\u0001', '\ud800'), maxLength: 20 })
+  fc.assert(
+    fc.property(
+      anyText,
+      anyText,
+      anyText,
+      anyText,
+      (a, b, c, d) => (a === c && b === d) === (print(2, a, b) === print(2, c, d)),
+    ),
     { numRuns: 2000 },
   )
 })

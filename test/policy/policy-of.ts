@@ -1,5 +1,4 @@
 import { type Caller, normalizeCaller } from '../../src/caller/caller.ts'
-import { callerKey } from '../../src/caller/key.ts'
 import type { Limit } from '../../src/limit/limit.ts'
 import type { RateLimitsOptions } from '../../src/policy/options.ts'
 import { createPolicy, type Policy } from '../../src/policy/policy.ts'
@@ -26,5 +25,5 @@ export function policyOf(rateLimits?: RateLimitsOptions): Policy {
 
 export function limitsFor(policy: Policy, written: Caller, category: string): readonly Limit[] | undefined {
   const caller = normalizeCaller(written)
-  return policy.limitsFor(caller, callerKey(caller))[policy.categoryId(category)]
+  return policy.limitsFor(caller)[policy.categoryId(category)]
 }

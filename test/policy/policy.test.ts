@@ -1,6 +1,5 @@
 import t from 'tap'
 import { type Caller, normalizeCaller } from '../../src/caller/caller.ts'
-import { callerKey } from '../../src/caller/key.ts'
 import { limitsFor, per, policyOf, table } from './policy-of.ts'
 
 const someone: readonly Caller[] = [
@@ -82,11 +81,11 @@ t.test('limits are planned: the same frozen table for every caller with the same
   const policy = policyOf({ overrides: [{ caller: someone[0]!, categories: { publish: [] } }] })
   for (const written of someone) {
     const caller = normalizeCaller(written)
-    const limits = policy.limitsFor(caller, callerKey(caller))
-    t.equal(limits, policy.limitsFor({ ...caller }, callerKey(caller)))
+    const limits = policy.limitsFor(caller)
+    t.equal(limits, policy.limitsFor({ ...caller }))
     t.ok(Object.isFrozen(limits) && limits.every((list) => Object.isFrozen(list) && list.every(Object.isFrozen)))
   }
   const other = normalizeCaller({ type: 'api_key', name: 'a' })
   const another = normalizeCaller({ type: 'api_key', name: 'b' })
-  t.equal(policy.limitsFor(other, callerKey(other)), policy.limitsFor(another, callerKey(another)))
+  t.equal(policy.limitsFor(other), policy.limitsFor(another))
 })

@@ -1,0 +1,33 @@
+import { type EarnedBackLimit, emptyPrice, priceInto } from '../limit/earned-back.ts'
+import { MAX_LIMITS } from '../limit/ranges.ts'
+
+/** Numbers of each price. */
+export const PRICE_NUMBERS = 3
+
+/** The prices of a cost under each limit of a list, as the table takes them. */
+export class PriceList {
+  readonly #limits: readonly EarnedBackLimit[]
+  /** Of each price `mostDebtNs`, `seconds` and `nanos`. */
+  readonly #numbers = new Float64Array(PRICE_NUMBERS * MAX_LIMITS)
+  #cost = 0
+
+  constructor(limits: readonly EarnedBackLimit[]) {
+    this.#limits = limits
+  }
+
+  /** The prices of a cost (1 … 2⁵³ − 1), worked out when it is another than the last. The same array each time. */
+  of(cost: number): Float64Array {
+    if (cost !== this.#cost) this.#workOut(cost)
+    return this.#numbers
+  }
+
+  #workOut(cost: number): void {
+    const price = emptyPrice()
+    for (const [i, limit] of this.#limits.entries()) {
+      priceInto(limit, cost, price)
+      const { mostDebtNs, seconds, nanos } = price
+      this.#numbers.set([mostDebtNs, seconds, nanos], PRICE_NUMBERS * i)
+    }
+    this.#cost = cost
+  }
+}
