@@ -8,7 +8,7 @@ import { parseChargesOption } from './charge/charges-option.ts'
 import { isClientStreaming } from './charge/rpc-plan.ts'
 import { answerErrors } from './connect/answer-errors.ts'
 import { chargeRequest } from './connect/charge-request.ts'
-import { withAllowance } from './connect/context.ts'
+import { ValuesWithAllowance } from './connect/context.ts'
 import { endCalls } from './connect/end-calls.ts'
 import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
@@ -141,6 +141,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     connect: (connectOptions) => {
       checkConnectOptions(connectOptions)
       const chargings = new Map<DescMethod, RpcCharging>()
+      const handlerAllowance = (request: FastifyRequest) =>
+        new HandlerAllowance(allowanceFor(request), chargings, streams)
       return {
         ...connectOptions,
         routes(router: ConnectRouter) {
@@ -153,10 +155,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
           })
         },
         contextValues: (request: FastifyRequest) =>
-          withAllowance(
-            connectOptions.contextValues?.(request),
-            new HandlerAllowance(allowanceFor(request), chargings, streams),
-          ),
+          new ValuesWithAllowance(connectOptions.contextValues?.(request), request, handlerAllowance),
       }
     },
     categoryTable: () =>
