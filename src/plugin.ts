@@ -23,7 +23,7 @@ import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } fro
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import { Patience } from './rejection/patience.ts'
 import { IdentitySpelling } from './request/identity-spelling.ts'
-import { RequestAllowance } from './request/request-allowance.ts'
+import { type AllowanceServices, RequestAllowance } from './request/request-allowance.ts'
 import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
@@ -94,7 +94,15 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const { rateLimits, bounds, holds, clock } = options
   const limiter = options.limiter ?? createLimiter({ rateLimits, bounds, holds, clock } as LimiterOptions)
   const { identify, onDenied, domain } = options
-  const services = { limiter, identify, identitySpelling: new IdentitySpelling(), onDenied, domain }
+  const services: AllowanceServices = {
+    limiter,
+    identify,
+    identitySpelling: new IdentitySpelling(),
+    onDenied,
+    domain,
+    hasBounds: limiter.boundNames([]).length > 0,
+    replyTo: (request) => (request as WithAllowance)[replyOfRequest],
+  }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const streams = {
@@ -115,7 +123,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const allowanceFor = (request: FastifyRequest, reply?: FastifyReply): RequestAllowance => {
     const own = request as WithAllowance
     if (reply !== undefined) own[replyOfRequest] = reply
-    own[allowanceOfRequest] ??= new RequestAllowance(services, request, () => own[replyOfRequest])
+    own[allowanceOfRequest] ??= new RequestAllowance(services, request)
     return own[allowanceOfRequest]
   }
   const plainRoutes = new PlainRoutes(limiter, options.routes, allowanceFor, answering)

@@ -23,6 +23,10 @@ export interface AllowanceServices {
   readonly identitySpelling: IdentitySpelling
   readonly onDenied: OnDenied | undefined
   readonly domain: string
+  /** Whether the limiter has bounds beside the limits of callers. */
+  readonly hasBounds: boolean
+  /** The reply to a request; null: not known, as in a hook before those of the route. */
+  readonly replyTo: (request: FastifyRequest) => FastifyReply | null
 }
 
 /** A charge with the number of its category. */
@@ -42,27 +46,25 @@ export interface LeftUnits extends RemainingUnits {
 export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
-  readonly #replyOf: () => FastifyReply | null
   readonly #origin: RequestOrigin
   #identifying: Promise<ResolvedCaller> | undefined
   #ofRoute: readonly BoundSet[] | undefined
   #denials: WeakMap<ConnectError, Denial> | undefined
   #thrown: WeakSet<ConnectError> | undefined
-  readonly #open = new Set<Reservation>()
+  #open: Set<Reservation> | undefined
   #awaitsEnd = false
   caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
   boundsOfRoute: (() => readonly BoundSet[]) | undefined
-  /** What the request was charged against, by category, in the order of its charges. */
-  readonly #charged = new Map<number, readonly Account[]>()
+  /** The first charge, when it was made without bounds, until what was charged is asked for. */
+  #ofCaller: FirstCharge | undefined
+  #charged: Map<number, readonly Account[]> | undefined
   /** To be called when the response of a streaming RPC that opened a stream is at its end, taken by its client or not. */
   onResponseEnd: (() => void) | undefined
 
-  /** @param replyOf null: not known, as in a hook before those of the route; nothing can be kept until its end then. */
-  constructor(services: AllowanceServices, request: FastifyRequest, replyOf: () => FastifyReply | null) {
+  constructor(services: AllowanceServices, request: FastifyRequest) {
     this.#services = services
     this.#request = request
-    this.#replyOf = replyOf
     this.#origin = new RequestOrigin(request, services.limiter.policy.trustedProxies)
   }
 
@@ -88,6 +90,32 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
    * @throws as `identify` does.
    */
   chargeFirst(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
+    return charges.length === 1 && this.boundsOfRoute === undefined && !this.#services.hasBounds
+      ? this.#chargeCaller(charges[0]!, needsCaller)
+      : this.#chargeUnderBounds(charges, needsCaller)
+  }
+
+  /** The same where there are no bounds but the caller's limits: nothing is to be reserved before it is known who it is. */
+  #chargeCaller(charge: FirstCharge, needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
+    if (!needsCaller && !this.#services.limiter.needsIdentity(charge.category, [])) return undefined
+    const caller = this.identify()
+    if (caller instanceof Promise) return caller.then((known) => this.#chargeKnown(known, charge))
+    return this.#chargeKnown(caller, charge)
+  }
+
+  #chargeKnown(caller: ResolvedCaller, charge: FirstCharge): Denial | undefined {
+    if (this.#isAnswered) return undefined
+    const { limiter } = this.#services
+    if (this.#ofCaller === undefined && this.#charged === undefined) this.#ofCaller = charge
+    else this.#chargedAccounts.set(charge.category, limiter.accounts(caller, charge.category, []))
+    const denial = limiter.spendIn(caller, charge.category, charge.cost)
+    return denial && this.#told(denial)
+  }
+
+  #chargeUnderBounds(
+    charges: readonly FirstCharge[],
+    needsCaller: boolean,
+  ): Denial | undefined | Promise<Denial | undefined> {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const made: Reservation[] = []
@@ -120,8 +148,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
-      if (this.#replyOf()?.sent === true) return release()
+      if (this.#isAnswered) return release()
       return orRelease(() => this.#chargeLate(caller, charges, made)) ?? commit()
     }
     let caller: ResolvedCaller | Promise<ResolvedCaller>
@@ -132,7 +159,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     if (!(caller instanceof Promise)) return late(caller)
     // Whoever waits no longer has had it looked into who they are. It must not be held for as long as that takes, which may be for ever.
-    const reply = this.#replyOf()
+    const reply = this.#reply
     if (reply !== null && made.some(({ isEmpty }) => !isEmpty)) onEnd(reply, commit)
     return caller.then(late, rejected)
   }
@@ -222,10 +249,31 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   /** What is left of what the route was charged against. */
   left(): LeftUnits[] {
     const { limiter } = this.#services
-    return [...this.#charged].flatMap(([id, accounts]) => {
+    return [...this.#chargedAccounts].flatMap(([id, accounts]) => {
       const category = limiter.policy.categories[id]!
       return accounts.flatMap((account) => limiter.outlook(account).map((left) => ({ category, ...left })))
     })
+  }
+
+  get #reply(): FastifyReply | null {
+    return this.#services.replyTo(this.#request)
+  }
+
+  /** Whether Fastify's handlerTimeout has answered meanwhile: nothing will be done for the request then. */
+  get #isAnswered(): boolean {
+    return this.#reply?.sent === true
+  }
+
+  /** What the request was charged against, by category, in the order of its charges. */
+  get #chargedAccounts(): Map<number, readonly Account[]> {
+    if (this.#charged === undefined) {
+      this.#charged = new Map()
+      if (this.#ofCaller !== undefined) {
+        const { category } = this.#ofCaller
+        this.#charged.set(category, this.#services.limiter.accounts(this.caller!, category, []))
+      }
+    }
+    return this.#charged
   }
 
   #reserveEarly(
@@ -235,10 +283,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   ): Denial | undefined {
     const { limiter } = this.#services
     for (const { category } of charges) {
-      this.#charged.set(category, limiter.accountsBeforeIdentity(this.#origin, category, ofRoute))
+      this.#chargedAccounts.set(category, limiter.accountsBeforeIdentity(this.#origin, category, ofRoute))
     }
     for (const { category, cost } of charges) {
-      const early = limiter.reserveIn(this.#charged.get(category)!, category, cost, true)
+      const early = limiter.reserveIn(this.#chargedAccounts.get(category)!, category, cost, true)
       if (!(early instanceof Reservation)) return early
       made.push(early)
     }
@@ -248,7 +296,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   /** The denial of several charges, made all or none: what any of them exceeds, of what is known by now. */
   #denialOfAll(first: Denial, charges: readonly FirstCharge[]): Denial {
     const { limiter } = this.#services
-    const spends = charges.map(({ category, cost }) => ({ accounts: this.#charged.get(category) ?? [], cost }))
+    const spends = charges.map(({ category, cost }) => ({ accounts: this.#chargedAccounts.get(category) ?? [], cost }))
     return limiter.denialOfAll(first, spends)
   }
 
@@ -257,7 +305,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const ofRoute = this.#routeBounds()
     const late = charges.map(({ category }) => limiter.accountsAfterIdentity(caller, category, ofRoute))
     for (const [i, { category }] of charges.entries()) {
-      this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...late[i]!])
+      this.#chargedAccounts.set(category, [...(this.#chargedAccounts.get(category) ?? []), ...late[i]!])
     }
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = late[i]!
@@ -278,7 +326,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       this.caller === undefined && !limiter.needsIdentity(category, ofRoute)
         ? limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
         : limiter.accounts(await this.identify(), category, ofRoute)
-    this.#charged.set(category, accounts)
+    this.#chargedAccounts.set(category, accounts)
     return accounts
   }
 
@@ -299,20 +347,21 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #releaseAtEnd(made: Reservation): void {
-    const reply = this.#replyOf()
+    const reply = this.#reply
     if (reply === null) {
       made.release()
       throw new Error(
         'nothing can be held or reserved before the hooks of the route have run: do it there, or in the handler',
       )
     }
-    this.#open.add(made)
-    made.onClose = () => this.#open.delete(made)
+    this.#open ??= new Set()
+    const open = this.#open.add(made)
+    made.onClose = () => open.delete(made)
     if (this.#awaitsEnd) return
     this.#awaitsEnd = true
     onEnd(reply, () => {
       this.#awaitsEnd = false
-      for (const each of this.#open) each.release()
+      for (const each of open) each.release()
     })
   }
 
