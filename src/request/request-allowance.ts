@@ -1,26 +1,22 @@
 import type { Http2ServerRequest } from 'node:http2'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../caller/caller.ts'
 import { type HandlerSpends, undeclaredSpend } from '../charge/handler-spend.ts'
 import type { Account } from '../ledger/memory-ledger.ts'
 import type { BoundSet } from '../limiter/bound-set.ts'
 import type { Denial, RemainingUnits } from '../limiter/denial.ts'
-import type { Limiter, ResolvedCaller } from '../limiter/limiter.ts'
+import type { ResolvedCaller } from '../limiter/limiter.ts'
 import { type Hold, Reservation } from '../limiter/reservation.ts'
-import { attributesOf } from '../policy/bound-key.ts'
+import type { Identified } from '../policy/bound-key.ts'
 import { denialError } from '../rejection/denial-error.ts'
 import { asHttpError } from '../rejection/http.ts'
-import type { Allowance, Identify, Identity, OnDenied } from './allowance.ts'
-import type { IdentitySpelling } from './identity-spelling.ts'
-import { ClientGoneError, RequestOrigin } from './request-origin.ts'
+import type { Allowance, OnDenied } from './allowance.ts'
+import { type CallerServices, RequestCaller } from './request-caller.ts'
+import { ClientGoneError } from './request-origin.ts'
 import { onEnd } from './response-end.ts'
 
 /** What all requests of one plugin share. */
-export interface AllowanceServices {
-  readonly limiter: Limiter
-  readonly identify: Identify | undefined
-  readonly identitySpelling: IdentitySpelling
+export interface AllowanceServices extends CallerServices {
   readonly onDenied: OnDenied | undefined
   readonly domain: string
   /** Whether the limiter has bounds beside the limits of callers. */
@@ -46,14 +42,12 @@ export interface LeftUnits extends RemainingUnits {
 export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
-  readonly #origin: RequestOrigin
-  #identifying: Promise<ResolvedCaller> | undefined
+  readonly #caller: RequestCaller
   #ofRoute: readonly BoundSet[] | undefined
   #denials: WeakMap<ConnectError, Denial> | undefined
   #thrown: WeakSet<ConnectError> | undefined
   #open: Set<Reservation> | undefined
   #awaitsEnd = false
-  caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
   boundsOfRoute: (() => readonly BoundSet[]) | undefined
   /** The first charge, when it was made without bounds, until what was charged is asked for. */
@@ -65,21 +59,16 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   constructor(services: AllowanceServices, request: FastifyRequest) {
     this.#services = services
     this.#request = request
-    this.#origin = new RequestOrigin(request, services.limiter.policy.trustedProxies)
+    this.#caller = new RequestCaller(services, request)
   }
 
-  /**
-   * Works out the caller, once (RATE-001): what `identify` says, or else the client address.
-   * @throws what `identify` throws, or an Error that does not show it when it is none; ClientGoneError; TypeError when `identify`
-   * returns something else than an identity.
-   */
+  get caller(): ResolvedCaller | undefined {
+    return this.#caller.resolved
+  }
+
+  /** Works out the caller, once. @throws as `RequestCaller.find` does. */
   identify(): ResolvedCaller | Promise<ResolvedCaller> {
-    const known = this.caller ?? this.#identifying
-    if (known !== undefined) return known
-    const identity = this.#ask()
-    if (!isPromiseLike(identity)) return this.#resolve(identity)
-    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value), throwAsError)
-    return this.#identifying
+    return this.#caller.resolve()
   }
 
   /**
@@ -90,32 +79,30 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
    * @throws as `identify` does.
    */
   chargeFirst(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
-    return charges.length === 1 && this.boundsOfRoute === undefined && !this.#services.hasBounds
+    const isUnderBounds = this.#services.hasBounds || this.boundsOfRoute !== undefined
+    return charges.length === 1 && !isUnderBounds
       ? this.#chargeCaller(charges[0]!, needsCaller)
-      : this.#chargeUnderBounds(charges, needsCaller)
+      : this.#chargeAll(charges, needsCaller)
   }
 
   /** The same where there are no bounds but the caller's limits: nothing is to be reserved before it is known who it is. */
   #chargeCaller(charge: FirstCharge, needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
     if (!needsCaller && !this.#services.limiter.needsIdentity(charge.category, [])) return undefined
-    const caller = this.identify()
-    if (caller instanceof Promise) return caller.then((known) => this.#chargeKnown(known, charge))
-    return this.#chargeKnown(caller, charge)
+    const found = this.#caller.find()
+    if (found instanceof Promise) return found.then((known) => this.#chargeFound(known, charge))
+    return this.#chargeFound(found, charge)
   }
 
-  #chargeKnown(caller: ResolvedCaller, charge: FirstCharge): Denial | undefined {
+  #chargeFound({ caller }: Identified, charge: FirstCharge): Denial | undefined {
     if (this.#isAnswered) return undefined
     const { limiter } = this.#services
     if (this.#ofCaller === undefined && this.#charged === undefined) this.#ofCaller = charge
-    else this.#chargedAccounts.set(charge.category, limiter.accounts(caller, charge.category, []))
-    const denial = limiter.spendIn(caller, charge.category, charge.cost)
-    return denial && this.#told(denial)
+    else this.#noteOfCaller(charge)
+    const result = limiter.spend(caller, limiter.policy.categories[charge.category]!, charge.cost)
+    return result.admitted ? undefined : this.#told(result.denial)
   }
 
-  #chargeUnderBounds(
-    charges: readonly FirstCharge[],
-    needsCaller: boolean,
-  ): Denial | undefined | Promise<Denial | undefined> {
+  #chargeAll(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const made: Reservation[] = []
@@ -190,7 +177,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   async tryHold(name: string): Promise<Reservation | Denial> {
     const { limiter } = this.#services
     const caller = limiter.holdNeedsIdentity(name) ? await this.identify() : this.caller
-    return limiter.holdFor(name, this.#origin, caller)
+    return limiter.holdFor(name, this.#caller.origin, caller)
   }
 
   /** Keeps what was reserved until the response ends; returns the denial of what was not. */
@@ -268,12 +255,13 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   get #chargedAccounts(): Map<number, readonly Account[]> {
     if (this.#charged === undefined) {
       this.#charged = new Map()
-      if (this.#ofCaller !== undefined) {
-        const { category } = this.#ofCaller
-        this.#charged.set(category, this.#services.limiter.accounts(this.caller!, category, []))
-      }
+      if (this.#ofCaller !== undefined) this.#noteOfCaller(this.#ofCaller)
     }
     return this.#charged
+  }
+
+  #noteOfCaller({ category }: FirstCharge): void {
+    this.#chargedAccounts.set(category, this.#services.limiter.accounts(this.caller!, category, []))
   }
 
   #reserveEarly(
@@ -283,7 +271,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   ): Denial | undefined {
     const { limiter } = this.#services
     for (const { category } of charges) {
-      this.#chargedAccounts.set(category, limiter.accountsBeforeIdentity(this.#origin, category, ofRoute))
+      this.#chargedAccounts.set(category, limiter.accountsBeforeIdentity(this.#caller.origin, category, ofRoute))
     }
     for (const { category, cost } of charges) {
       const early = limiter.reserveIn(this.#chargedAccounts.get(category)!, category, cost, true)
@@ -324,7 +312,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const ofRoute = this.#routeBounds()
     const accounts =
       this.caller === undefined && !limiter.needsIdentity(category, ofRoute)
-        ? limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
+        ? limiter.accountsBeforeIdentity(this.#caller.origin, category, ofRoute)
         : limiter.accounts(await this.identify(), category, ofRoute)
     this.#chargedAccounts.set(category, accounts)
     return accounts
@@ -396,34 +384,4 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     if (rpc !== undefined) throw undeclaredSpend(rpc.plan, category)
     return id
   }
-
-  #ask(): ReturnType<Identify> {
-    try {
-      return this.#services.identify?.(this.#request)
-    } catch (error) {
-      return throwAsError(error)
-    }
-  }
-
-  #resolve(identity: Identity): ResolvedCaller {
-    const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
-    const caller = isKnown ? (identity as Caller) : { type: 'ip' as const, address: this.#origin.chargedAddress }
-    try {
-      this.caller = this.#services.limiter.resolveAt(caller, attributesOf(identity), this.#origin)
-    } catch (error) {
-      // Says nothing of the values, and neither may this.
-      throw error instanceof TypeError ? new TypeError(`identify returned no identity: ${error.message}`) : error
-    }
-    if (identity != null) this.#services.identitySpelling.check(identity, this.#request.log)
-    return this.caller
-  }
-}
-
-/** Fastify would show a client what was thrown, and a log the cause of an error: it may be a credential. */
-function throwAsError(thrown: unknown): never {
-  throw thrown instanceof Error ? thrown : new Error('identify threw what is no Error')
-}
-
-function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
 }
