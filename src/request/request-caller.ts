@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Caller, normalizeCaller } from '../caller/caller.ts'
+import { normalizeCaller } from '../caller/caller.ts'
 import type { Limiter, ResolvedCaller } from '../limiter/limiter.ts'
 import { attributesOf, type Identified } from '../policy/bound-key.ts'
 import type { Identify, Identity } from './allowance.ts'
@@ -66,11 +66,10 @@ export class RequestCaller {
 
   #identified(identity: Identity): Identified {
     const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
-    const address = isKnown ? undefined : this.origin.chargedAddress
+    const addressed = isKnown ? undefined : this.origin.addressCaller
     try {
       // The app may change later what it has returned.
-      const caller = address === undefined ? normalizeCaller(identity) : ({ type: 'ip', address } satisfies Caller)
-      this.#found = { caller, attributes: attributesOf(identity) }
+      this.#found = { caller: addressed ?? normalizeCaller(identity), attributes: attributesOf(identity) }
     } catch (error) {
       // Says nothing of the values, and neither may this.
       throw error instanceof TypeError ? new TypeError(`identify returned no identity: ${error.message}`) : error
