@@ -42,12 +42,21 @@ export function chargeRequest(
     } catch (error) {
       return fail(error, request, reply, done)
     }
-    if (!(denial instanceof Promise)) return settle(denial, request, reply, done)
+    if (!(denial instanceof Promise)) {
+      if (denial !== undefined || request.raw.httpVersionMajor > 1) return settle(denial, request, reply, done)
+      return void parsed.then(() => settle(undefined, request, reply, done))
+    }
     denial.then(
       (late) => settle(late, request, reply, done),
       (error) => fail(error, request, reply, done),
     )
   }
 }
+
+/**
+ * Kept as soon as Node has parsed all that has come with the header of an HTTP/1.1 request, which is mostly all of its body.
+ * For Connect to find that there costs less than to wait for it.
+ */
+const parsed = Promise.resolve()
 
 type Done = Parameters<onRequestHookHandler>[2]
