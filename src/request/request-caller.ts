@@ -1,5 +1,6 @@
+import type { Http2ServerRequest } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
-import { normalizeCaller } from '../caller/caller.ts'
+import { type Caller, normalizeCaller } from '../caller/caller.ts'
 import type { Limiter, ResolvedCaller } from '../limiter/limiter.ts'
 import { attributesOf, type Identified } from '../policy/bound-key.ts'
 import type { Identify, Identity } from './allowance.ts'
@@ -11,6 +12,13 @@ export interface CallerServices {
   readonly limiter: Limiter
   readonly identify: Identify | undefined
   readonly identitySpelling: IdentitySpelling
+}
+
+/** Where a connection notes who has its address. Of two limiters, one finds its own there. */
+const callerOfConnection = Symbol('fastify-allowance.caller')
+
+interface Connection {
+  [callerOfConnection]?: ResolvedCaller
 }
 
 /** Who a request is from. */
@@ -64,9 +72,21 @@ export class RequestCaller {
     }
   }
 
+  /** Whoever has the client address (RATE-003). @throws ClientGoneError */
+  #addressed(): Caller {
+    const { limiter } = this.#services
+    // What proxies say may be something else in each request; the address of the connection is the same.
+    const connection = limiter.policy.trustedProxies.isEmpty ? connectionOf(this.#request.raw) : undefined
+    const known = connection?.[callerOfConnection]
+    if (known !== undefined) return known
+    const caller = limiter.resolve({ type: 'ip', address: this.origin.chargedAddress })
+    if (connection !== undefined) connection[callerOfConnection] = caller
+    return caller
+  }
+
   #identified(identity: Identity): Identified {
     const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
-    const addressed = isKnown ? undefined : this.origin.addressCaller
+    const addressed = isKnown ? undefined : this.#addressed()
     try {
       // The app may change later what it has returned.
       this.#found = { caller: addressed ?? normalizeCaller(identity), attributes: attributesOf(identity) }
@@ -77,6 +97,13 @@ export class RequestCaller {
     if (identity != null) this.#services.identitySpelling.check(identity, this.#request.log)
     return this.#found
   }
+}
+
+/** undefined: it is gone. */
+function connectionOf(raw: FastifyRequest['raw']): Connection | undefined {
+  return 'stream' in raw
+    ? ((raw as unknown as Http2ServerRequest).stream.session as Connection | undefined)
+    : (raw.socket as Connection)
 }
 
 /** Fastify would show a client what was thrown, and a log the cause of an error: it may be a credential. */

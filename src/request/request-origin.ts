@@ -1,20 +1,11 @@
-import type { Http2ServerRequest } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
 import { fullForm } from '../caller/address.ts'
-import type { Caller } from '../caller/caller.ts'
 import { requestAddress } from '../caller/request-address.ts'
 import type { TrustedProxies } from '../caller/trusted-proxies.ts'
 import type { Origin } from '../policy/bound-key.ts'
 
 /** The key of a route's `config` under which it is named for bounds per route. Without it: by its methods and path. */
 export const routeName = Symbol('fastify-allowance.routeName')
-
-/** Where a connection notes who has its address. */
-const callerOfConnection = Symbol('fastify-allowance.caller')
-
-interface Connection {
-  [callerOfConnection]?: Caller
-}
 
 /** The client has gone before it was known who it is, so that there is nobody to charge and nobody to answer. */
 export class ClientGoneError extends Error {
@@ -38,15 +29,9 @@ export class RequestOrigin implements Origin {
     return this.#address
   }
 
-  /** Whoever has the client address (RATE-003). @throws ClientGoneError */
-  get addressCaller(): Caller {
-    // What proxies say may be something else in each request; the address of the connection is the same.
-    const connection = this.#trustedProxies.isEmpty ? connectionOf(this.request.raw) : undefined
-    const known = connection?.[callerOfConnection]
-    if (known !== undefined) return known
-    const found: Caller = Object.freeze({ type: 'ip', address: this.#addressIn(undefined) })
-    if (connection !== undefined) connection[callerOfConnection] = found
-    return found
+  /** The client address as it is charged (RATE-003). @throws ClientGoneError */
+  get chargedAddress(): string {
+    return this.#addressIn(undefined)
   }
 
   get route(): string {
@@ -61,11 +46,4 @@ export class RequestOrigin implements Origin {
     if (address === undefined) throw new ClientGoneError()
     return address
   }
-}
-
-/** undefined: it is gone. */
-function connectionOf(raw: FastifyRequest['raw']): Connection | undefined {
-  return 'stream' in raw
-    ? ((raw as unknown as Http2ServerRequest).stream.session as Connection | undefined)
-    : (raw.socket as Connection)
 }
