@@ -8,7 +8,7 @@ import { parseChargesOption } from './charge/charges-option.ts'
 import { isClientStreaming } from './charge/rpc-plan.ts'
 import { answerErrors } from './connect/answer-errors.ts'
 import { chargeRequest } from './connect/charge-request.ts'
-import { withAllowance } from './connect/context.ts'
+import { ValuesWithAllowance } from './connect/context.ts'
 import { endCalls } from './connect/end-calls.ts'
 import { HandlerAllowance } from './connect/handler-allowance.ts'
 import { RouteWatch } from './connect/route-watch.ts'
@@ -23,7 +23,7 @@ import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } fro
 import { AllowanceOptionsError } from './policy/options-error.ts'
 import { Patience } from './rejection/patience.ts'
 import { IdentitySpelling } from './request/identity-spelling.ts'
-import { RequestAllowance } from './request/request-allowance.ts'
+import { type AllowanceServices, RequestAllowance } from './request/request-allowance.ts'
 import { Streams } from './stream/streams.ts'
 import { warnAboutTrustProxy } from './trust-proxy-warning.ts'
 
@@ -94,7 +94,15 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const { rateLimits, bounds, holds, clock } = options
   const limiter = options.limiter ?? createLimiter({ rateLimits, bounds, holds, clock } as LimiterOptions)
   const { identify, onDenied, domain } = options
-  const services = { limiter, identify, identitySpelling: new IdentitySpelling(), onDenied, domain }
+  const services: AllowanceServices = {
+    limiter,
+    identify,
+    identitySpelling: new IdentitySpelling(),
+    onDenied,
+    domain,
+    hasBounds: limiter.boundNames([]).length > 0,
+    replyTo: (request) => (request as WithAllowance)[replyOfRequest],
+  }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)
   const requestCategory = limiter.categoryId(REQUEST_CATEGORY)
   const streams = {
@@ -115,7 +123,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
   const allowanceFor = (request: FastifyRequest, reply?: FastifyReply): RequestAllowance => {
     const own = request as WithAllowance
     if (reply !== undefined) own[replyOfRequest] = reply
-    own[allowanceOfRequest] ??= new RequestAllowance(services, request, () => own[replyOfRequest])
+    own[allowanceOfRequest] ??= new RequestAllowance(services, request)
     return own[allowanceOfRequest]
   }
   const plainRoutes = new PlainRoutes(limiter, options.routes, allowanceFor, answering)
@@ -141,6 +149,8 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     connect: (connectOptions) => {
       checkConnectOptions(connectOptions)
       const chargings = new Map<DescMethod, RpcCharging>()
+      const handlerAllowance = (request: FastifyRequest) =>
+        new HandlerAllowance(allowanceFor(request), chargings, streams)
       return {
         ...connectOptions,
         routes(router: ConnectRouter) {
@@ -153,10 +163,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
           })
         },
         contextValues: (request: FastifyRequest) =>
-          withAllowance(
-            connectOptions.contextValues?.(request),
-            new HandlerAllowance(allowanceFor(request), chargings, streams),
-          ),
+          new ValuesWithAllowance(connectOptions.contextValues?.(request), request, handlerAllowance),
       }
     },
     categoryTable: () =>

@@ -3,7 +3,7 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import { costOf, isClientStreaming, rpcName } from '../charge/rpc-plan.ts'
 import type { RequestAllowance } from '../request/request-allowance.ts'
 import { allowanceKey } from './context.ts'
-import type { NumberedCharge, RpcCharging } from './rpc-charges.ts'
+import { hasFurtherCharges, type NumberedCharge, type RpcCharging } from './rpc-charges.ts'
 
 /**
  * Spends the charges that depend on the message: after decoding, before the handler, in the order of their declaration,
@@ -16,8 +16,8 @@ export function chargeInterceptor(chargingOf: (method: DescMethod) => RpcChargin
   return (next) => async (request) => {
     const charging = chargingOf(request.method)
     if (charging === undefined) return unanswered(request.method, await next(request))
+    if (!hasFurtherCharges(charging)) return next(request)
     const { atOpen, perMessage } = charging
-    if (atOpen.length === 0 && perMessage.length === 0) return next(request)
     const allowance = request.contextValues.get(allowanceKey)?.request
     if (allowance === undefined) throw new ConnectError('the allowance of this request was lost', Code.Internal)
 

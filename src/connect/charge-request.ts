@@ -19,31 +19,44 @@ export function chargeRequest(
   rejection: RejectionOptions,
 ): onRequestHookHandler {
   const charges = [{ category: requestCategory, cost: 1 }]
+  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    if (reply.sent) return
+    if (error instanceof ConnectError) return void refuse(request, reply, error, rejection)
+    if (error instanceof ClientGoneError) return leave(request, reply)
+    const answer = () => done(error as Error)
+    leaveToFastify(request, reply, rejection).then(answer, answer)
+  }
+  const settle = (denial: Denial | undefined, request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    // While it was not yet known who it is, the request may have been answered: by Fastify's handlerTimeout.
+    if (reply.sent) return
+    if (denial === undefined) done()
+    else void refuse(request, reply, allowanceFor(request, reply).rejectionOf(denial), rejection)
+  }
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.
     if (request.method === 'OPTIONS') return done()
     if (isCutOff(request.raw)) return ignore(reply)
-    const allowance = allowanceFor(request, reply)
-    const fail = (error: unknown) => {
-      if (reply.sent) return
-      if (error instanceof ConnectError) return void refuse(request, reply, error, rejection)
-      if (error instanceof ClientGoneError) return leave(request, reply)
-      const answer = () => done(error as Error)
-      leaveToFastify(request, reply, rejection).then(answer, answer)
-    }
-    const settle = (denial: Denial | undefined) => {
-      // While it was not yet known who it is, the request may have been answered: by Fastify's handlerTimeout.
-      if (reply.sent) return
-      if (denial === undefined) done()
-      else void refuse(request, reply, allowance.rejectionOf(denial), rejection)
-    }
     let denial: Denial | undefined | Promise<Denial | undefined>
     try {
-      denial = allowance.chargeFirst(charges, true)
+      denial = allowanceFor(request, reply).chargeFirst(charges, true)
     } catch (error) {
-      return fail(error)
+      return fail(error, request, reply, done)
     }
-    if (denial instanceof Promise) denial.then(settle, fail)
-    else settle(denial)
+    if (!(denial instanceof Promise)) {
+      if (denial !== undefined || request.raw.httpVersionMajor > 1) return settle(denial, request, reply, done)
+      return void parsed.then(() => settle(undefined, request, reply, done))
+    }
+    denial.then(
+      (late) => settle(late, request, reply, done),
+      (error) => fail(error, request, reply, done),
+    )
   }
 }
+
+/**
+ * Kept as soon as Node has parsed all that has come with the header of an HTTP/1.1 request, which is mostly all of its body.
+ * For Connect to find that there costs less than to wait for it.
+ */
+const parsed = Promise.resolve()
+
+type Done = Parameters<onRequestHookHandler>[2]

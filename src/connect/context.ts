@@ -1,11 +1,13 @@
 import {
   Code,
   ConnectError,
+  type ContextKey,
   type ContextValues,
   createContextKey,
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect'
+import type { FastifyRequest } from 'fastify'
 import type { Allowance } from '../request/allowance.ts'
 import type { HandlerAllowance } from './handler-allowance.ts'
 
@@ -31,19 +33,42 @@ export function allowanceOf(context: Pick<HandlerContext, 'method' | 'values'>):
 
 /**
  * The context values that the app gives a handler, and the allowance. The app's own are not written to: they may be
- * shared by all requests.
+ * shared by all requests. The allowance is made when it is first asked for, which most handlers never do.
  */
-export function withAllowance(values: ContextValues | undefined, allowance: HandlerAllowance): ContextValues {
-  const own = values ?? createContextValues()
-  return {
-    get: (key) => (key.id === allowanceKey.id ? (allowance as never) : own.get(key)),
-    set(key, value) {
-      own.set(key, value)
-      return this
-    },
-    delete(key) {
-      own.delete(key)
-      return this
-    },
+export class ValuesWithAllowance implements ContextValues {
+  #own: ContextValues | undefined
+  #allowance: HandlerAllowance | undefined
+  readonly #request: FastifyRequest
+  readonly #allowanceOf: (request: FastifyRequest) => HandlerAllowance
+
+  constructor(
+    own: ContextValues | undefined,
+    request: FastifyRequest,
+    allowanceOf: (request: FastifyRequest) => HandlerAllowance,
+  ) {
+    this.#own = own
+    this.#request = request
+    this.#allowanceOf = allowanceOf
+  }
+
+  get<T>(key: ContextKey<T>): T {
+    if (key.id !== allowanceKey.id) return this.#values.get(key)
+    this.#allowance ??= this.#allowanceOf(this.#request)
+    return this.#allowance as T
+  }
+
+  set<T>(key: ContextKey<T>, value: T): this {
+    this.#values.set(key, value)
+    return this
+  }
+
+  delete(key: ContextKey<unknown>): this {
+    this.#values.delete(key)
+    return this
+  }
+
+  get #values(): ContextValues {
+    this.#own ??= createContextValues()
+    return this.#own
   }
 }

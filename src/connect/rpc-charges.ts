@@ -40,3 +40,8 @@ export function chargingOf(method: DescMethod, declared: RpcCharges | undefined,
   const perMessage = charges.filter((charge) => !isAtOpen(charge))
   return { plan, atOpen: charges.filter(isAtOpen), perMessage, byHandler }
 }
+
+/** Whether the plugin spends anything on an RPC beside its unit of `request`. */
+export function hasFurtherCharges({ atOpen, perMessage }: RpcCharging): boolean {
+  return atOpen.length > 0 || perMessage.length > 0
+}

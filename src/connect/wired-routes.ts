@@ -1,8 +1,13 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
-import type { ConnectRouter, ConnectRouterOptions } from '@connectrpc/connect'
+import {
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  createServiceImplSpec,
+  type Interceptor,
+} from '@connectrpc/connect'
 import { rpcName } from '../charge/rpc-plan.ts'
 import { chargeInterceptor } from './charge-interceptor.ts'
-import type { RpcCharging } from './rpc-charges.ts'
+import { hasFurtherCharges, type RpcCharging } from './rpc-charges.ts'
 import { streamInterceptor } from './stream-interceptor.ts'
 
 /** One RPC as it was registered. */
@@ -16,7 +21,7 @@ export interface WiredRpc extends RpcCharging {
 /**
  * Registers `routes` on a router so that each RPC pays its charges, whichever interceptors the router, its service or
  * its method bring: options given to `service()` or `rpc()` replace the router's, so the charges are wired in there.
- * They come first, before any other interceptor.
+ * They come first, before any other interceptor, and only where there is something for them to do: each costs every call of an RPC.
  * @returns every RPC that `routes` registered.
  * @throws Error naming every RPC whose charges are wrong, a line each; Error naming the RPC for one that was put on the router past these two.
  */
@@ -39,22 +44,31 @@ export function wireRoutes(
     }
     if (hasHandler) implemented.add(method)
   }
+  const ours = (method: DescMethod): Interceptor[] => {
+    const charging = implemented.has(method) ? chargings.get(method) : undefined
+    return [
+      ...(method.methodKind === 'unary' ? [] : [streamInterceptor]),
+      ...(charging === undefined || hasFurtherCharges(charging) ? [charge] : []),
+    ]
+  }
   // The router takes its own protocols for a service without options only, and such a service has options now.
-  const withCharges = (options: Partial<ConnectRouterOptions> = protocolsOf(routerOptions)) => ({
+  const withCharges = (method: DescMethod, options: Partial<ConnectRouterOptions> = protocolsOf(routerOptions)) => ({
     ...options,
-    interceptors: [streamInterceptor, charge, ...(options.interceptors ?? routerOptions.interceptors ?? [])],
+    interceptors: [...ours(method), ...(options.interceptors ?? routerOptions.interceptors ?? [])],
   })
 
   const wired = {
     handlers: router.handlers,
     service(service: DescService, implementation: Record<string, unknown>, options?: Partial<ConnectRouterOptions>) {
       for (const method of service.methods) plan(method, typeof implementation[method.localName] === 'function')
-      router.service(service, implementation as never, withCharges(options))
+      for (const { method, impl } of Object.values(createServiceImplSpec(service, implementation as never).methods)) {
+        router.rpc(method, impl as never, withCharges(method, options))
+      }
       return wired
     },
     rpc(method: DescMethod, implementation: never, options?: Partial<ConnectRouterOptions>) {
       plan(method, true)
-      router.rpc(method, implementation, withCharges(options))
+      router.rpc(method, implementation, withCharges(method, options))
       return wired
     },
   }

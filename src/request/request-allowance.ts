@@ -1,28 +1,28 @@
 import type { Http2ServerRequest } from 'node:http2'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../caller/caller.ts'
 import { type HandlerSpends, undeclaredSpend } from '../charge/handler-spend.ts'
 import type { Account } from '../ledger/memory-ledger.ts'
 import type { BoundSet } from '../limiter/bound-set.ts'
 import type { Denial, RemainingUnits } from '../limiter/denial.ts'
-import type { Limiter, ResolvedCaller } from '../limiter/limiter.ts'
+import type { ResolvedCaller } from '../limiter/limiter.ts'
 import { type Hold, Reservation } from '../limiter/reservation.ts'
-import { attributesOf } from '../policy/bound-key.ts'
+import type { Identified } from '../policy/bound-key.ts'
 import { denialError } from '../rejection/denial-error.ts'
 import { asHttpError } from '../rejection/http.ts'
-import type { Allowance, Identify, Identity, OnDenied } from './allowance.ts'
-import type { IdentitySpelling } from './identity-spelling.ts'
-import { ClientGoneError, RequestOrigin } from './request-origin.ts'
+import type { Allowance, OnDenied } from './allowance.ts'
+import { type CallerServices, RequestCaller } from './request-caller.ts'
+import { ClientGoneError } from './request-origin.ts'
 import { onEnd } from './response-end.ts'
 
 /** What all requests of one plugin share. */
-export interface AllowanceServices {
-  readonly limiter: Limiter
-  readonly identify: Identify | undefined
-  readonly identitySpelling: IdentitySpelling
+export interface AllowanceServices extends CallerServices {
   readonly onDenied: OnDenied | undefined
   readonly domain: string
+  /** Whether the limiter has bounds beside the limits of callers. */
+  readonly hasBounds: boolean
+  /** The reply to a request; null: not known, as in a hook before those of the route. */
+  readonly replyTo: (request: FastifyRequest) => FastifyReply | null
 }
 
 /** A charge with the number of its category. */
@@ -42,42 +42,33 @@ export interface LeftUnits extends RemainingUnits {
 export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStream'> {
   readonly #services: AllowanceServices
   readonly #request: FastifyRequest
-  readonly #replyOf: () => FastifyReply | null
-  readonly #origin: RequestOrigin
-  #identifying: Promise<ResolvedCaller> | undefined
+  readonly #caller: RequestCaller
   #ofRoute: readonly BoundSet[] | undefined
   #denials: WeakMap<ConnectError, Denial> | undefined
   #thrown: WeakSet<ConnectError> | undefined
-  readonly #open = new Set<Reservation>()
+  #open: Set<Reservation> | undefined
   #awaitsEnd = false
-  caller: ResolvedCaller | undefined
   /** The bounds of the route, beside those of the limiter. */
   boundsOfRoute: (() => readonly BoundSet[]) | undefined
-  /** What the request was charged against, by category, in the order of its charges. */
-  readonly #charged = new Map<number, readonly Account[]>()
+  /** The first charge, when it was made without bounds, until what was charged is asked for. */
+  #ofCaller: FirstCharge | undefined
+  #charged: Map<number, readonly Account[]> | undefined
   /** To be called when the response of a streaming RPC that opened a stream is at its end, taken by its client or not. */
   onResponseEnd: (() => void) | undefined
 
-  /** @param replyOf null: not known, as in a hook before those of the route; nothing can be kept until its end then. */
-  constructor(services: AllowanceServices, request: FastifyRequest, replyOf: () => FastifyReply | null) {
+  constructor(services: AllowanceServices, request: FastifyRequest) {
     this.#services = services
     this.#request = request
-    this.#replyOf = replyOf
-    this.#origin = new RequestOrigin(request, services.limiter.policy.trustedProxies)
+    this.#caller = new RequestCaller(services, request)
   }
 
-  /**
-   * Works out the caller, once (RATE-001): what `identify` says, or else the client address.
-   * @throws what `identify` throws, or an Error that does not show it when it is none; ClientGoneError; TypeError when `identify`
-   * returns something else than an identity.
-   */
+  get caller(): ResolvedCaller | undefined {
+    return this.#caller.resolved
+  }
+
+  /** Works out the caller, once. @throws as `RequestCaller.find` does. */
   identify(): ResolvedCaller | Promise<ResolvedCaller> {
-    const known = this.caller ?? this.#identifying
-    if (known !== undefined) return known
-    const identity = this.#ask()
-    if (!isPromiseLike(identity)) return this.#resolve(identity)
-    this.#identifying = Promise.resolve(identity).then((value) => this.#resolve(value), throwAsError)
-    return this.#identifying
+    return this.#caller.resolve()
   }
 
   /**
@@ -88,6 +79,30 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
    * @throws as `identify` does.
    */
   chargeFirst(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
+    const isUnderBounds = this.#services.hasBounds || this.boundsOfRoute !== undefined
+    return charges.length === 1 && !isUnderBounds
+      ? this.#chargeCaller(charges[0]!, needsCaller)
+      : this.#chargeAll(charges, needsCaller)
+  }
+
+  /** The same where there are no bounds but the caller's limits: nothing is to be reserved before it is known who it is. */
+  #chargeCaller(charge: FirstCharge, needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
+    if (!needsCaller && !this.#services.limiter.needsIdentity(charge.category, [])) return undefined
+    const found = this.#caller.find()
+    if (found instanceof Promise) return found.then((known) => this.#chargeFound(known, charge))
+    return this.#chargeFound(found, charge)
+  }
+
+  #chargeFound({ caller }: Identified, charge: FirstCharge): Denial | undefined {
+    if (this.#isAnswered) return undefined
+    const { limiter } = this.#services
+    if (this.#ofCaller === undefined && this.#charged === undefined) this.#ofCaller = charge
+    else this.#noteOfCaller(charge)
+    const result = limiter.spend(caller, limiter.policy.categories[charge.category]!, charge.cost)
+    return result.admitted ? undefined : this.#told(result.denial)
+  }
+
+  #chargeAll(charges: readonly FirstCharge[], needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const made: Reservation[] = []
@@ -120,8 +135,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      // Fastify's handlerTimeout has answered meanwhile: nothing will be done for it.
-      if (this.#replyOf()?.sent === true) return release()
+      if (this.#isAnswered) return release()
       return orRelease(() => this.#chargeLate(caller, charges, made)) ?? commit()
     }
     let caller: ResolvedCaller | Promise<ResolvedCaller>
@@ -132,7 +146,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     if (!(caller instanceof Promise)) return late(caller)
     // Whoever waits no longer has had it looked into who they are. It must not be held for as long as that takes, which may be for ever.
-    const reply = this.#replyOf()
+    const reply = this.#reply
     if (reply !== null && made.some(({ isEmpty }) => !isEmpty)) onEnd(reply, commit)
     return caller.then(late, rejected)
   }
@@ -163,7 +177,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   async tryHold(name: string): Promise<Reservation | Denial> {
     const { limiter } = this.#services
     const caller = limiter.holdNeedsIdentity(name) ? await this.identify() : this.caller
-    return limiter.holdFor(name, this.#origin, caller)
+    return limiter.holdFor(name, this.#caller.origin, caller)
   }
 
   /** Keeps what was reserved until the response ends; returns the denial of what was not. */
@@ -222,10 +236,32 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   /** What is left of what the route was charged against. */
   left(): LeftUnits[] {
     const { limiter } = this.#services
-    return [...this.#charged].flatMap(([id, accounts]) => {
+    return [...this.#chargedAccounts].flatMap(([id, accounts]) => {
       const category = limiter.policy.categories[id]!
       return accounts.flatMap((account) => limiter.outlook(account).map((left) => ({ category, ...left })))
     })
+  }
+
+  get #reply(): FastifyReply | null {
+    return this.#services.replyTo(this.#request)
+  }
+
+  /** Whether Fastify's handlerTimeout has answered meanwhile: nothing will be done for the request then. */
+  get #isAnswered(): boolean {
+    return this.#reply?.sent === true
+  }
+
+  /** What the request was charged against, by category, in the order of its charges. */
+  get #chargedAccounts(): Map<number, readonly Account[]> {
+    if (this.#charged === undefined) {
+      this.#charged = new Map()
+      if (this.#ofCaller !== undefined) this.#noteOfCaller(this.#ofCaller)
+    }
+    return this.#charged
+  }
+
+  #noteOfCaller({ category }: FirstCharge): void {
+    this.#chargedAccounts.set(category, this.#services.limiter.accounts(this.caller!, category, []))
   }
 
   #reserveEarly(
@@ -235,10 +271,10 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   ): Denial | undefined {
     const { limiter } = this.#services
     for (const { category } of charges) {
-      this.#charged.set(category, limiter.accountsBeforeIdentity(this.#origin, category, ofRoute))
+      this.#chargedAccounts.set(category, limiter.accountsBeforeIdentity(this.#caller.origin, category, ofRoute))
     }
     for (const { category, cost } of charges) {
-      const early = limiter.reserveIn(this.#charged.get(category)!, category, cost, true)
+      const early = limiter.reserveIn(this.#chargedAccounts.get(category)!, category, cost, true)
       if (!(early instanceof Reservation)) return early
       made.push(early)
     }
@@ -248,7 +284,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   /** The denial of several charges, made all or none: what any of them exceeds, of what is known by now. */
   #denialOfAll(first: Denial, charges: readonly FirstCharge[]): Denial {
     const { limiter } = this.#services
-    const spends = charges.map(({ category, cost }) => ({ accounts: this.#charged.get(category) ?? [], cost }))
+    const spends = charges.map(({ category, cost }) => ({ accounts: this.#chargedAccounts.get(category) ?? [], cost }))
     return limiter.denialOfAll(first, spends)
   }
 
@@ -257,7 +293,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const ofRoute = this.#routeBounds()
     const late = charges.map(({ category }) => limiter.accountsAfterIdentity(caller, category, ofRoute))
     for (const [i, { category }] of charges.entries()) {
-      this.#charged.set(category, [...(this.#charged.get(category) ?? []), ...late[i]!])
+      this.#chargedAccounts.set(category, [...(this.#chargedAccounts.get(category) ?? []), ...late[i]!])
     }
     for (const [i, { category, cost }] of charges.entries()) {
       const accounts = late[i]!
@@ -276,9 +312,9 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const ofRoute = this.#routeBounds()
     const accounts =
       this.caller === undefined && !limiter.needsIdentity(category, ofRoute)
-        ? limiter.accountsBeforeIdentity(this.#origin, category, ofRoute)
+        ? limiter.accountsBeforeIdentity(this.#caller.origin, category, ofRoute)
         : limiter.accounts(await this.identify(), category, ofRoute)
-    this.#charged.set(category, accounts)
+    this.#chargedAccounts.set(category, accounts)
     return accounts
   }
 
@@ -299,20 +335,21 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #releaseAtEnd(made: Reservation): void {
-    const reply = this.#replyOf()
+    const reply = this.#reply
     if (reply === null) {
       made.release()
       throw new Error(
         'nothing can be held or reserved before the hooks of the route have run: do it there, or in the handler',
       )
     }
-    this.#open.add(made)
-    made.onClose = () => this.#open.delete(made)
+    this.#open ??= new Set()
+    const open = this.#open.add(made)
+    made.onClose = () => open.delete(made)
     if (this.#awaitsEnd) return
     this.#awaitsEnd = true
     onEnd(reply, () => {
       this.#awaitsEnd = false
-      for (const each of this.#open) each.release()
+      for (const each of open) each.release()
     })
   }
 
@@ -347,34 +384,4 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     if (rpc !== undefined) throw undeclaredSpend(rpc.plan, category)
     return id
   }
-
-  #ask(): ReturnType<Identify> {
-    try {
-      return this.#services.identify?.(this.#request)
-    } catch (error) {
-      return throwAsError(error)
-    }
-  }
-
-  #resolve(identity: Identity): ResolvedCaller {
-    const isKnown = identity != null && !(identity.type === 'jwt' && identity.sub === undefined)
-    const caller = isKnown ? (identity as Caller) : { type: 'ip' as const, address: this.#origin.chargedAddress }
-    try {
-      this.caller = this.#services.limiter.resolveAt(caller, attributesOf(identity), this.#origin)
-    } catch (error) {
-      // Says nothing of the values, and neither may this.
-      throw error instanceof TypeError ? new TypeError(`identify returned no identity: ${error.message}`) : error
-    }
-    if (identity != null) this.#services.identitySpelling.check(identity, this.#request.log)
-    return this.caller
-  }
-}
-
-/** Fastify would show a client what was thrown, and a log the cause of an error: it may be a credential. */
-function throwAsError(thrown: unknown): never {
-  throw thrown instanceof Error ? thrown : new Error('identify threw what is no Error')
-}
-
-function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
 }
