@@ -53,12 +53,13 @@ function drain(
     }
     const finish = () => {
       stopWaiting()
-      raw.off('data', onData).off('end', finish).off('aborted', finish).off('error', finish)
       closing.off('close', finish)
+      if (raw.readableEnded) return resolve(true)
+      raw.off('data', onData).off('end', finish).off('aborted', finish).off('error', finish)
       // Whatever still comes is nobody's to read; without a listener an error would be thrown.
       raw.on('error', () => {})
       raw.pause()
-      resolve(raw.readableEnded)
+      resolve(false)
     }
     const stopWaiting = wait(finish)
     closing.on('close', finish)

@@ -1,4 +1,3 @@
-import type { JsonObject } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { codeToString } from '@connectrpc/connect/protocol-connect'
 import { ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts'
@@ -54,7 +53,7 @@ export class DenialEncoder {
       metadata: retryDelayMs === null ? [] : [['retry-after', String(retryAfterSeconds(retryDelayMs))]],
       json: () => {
         const all = details().map(({ json }) => json)
-        return `{"code":"${codeName}","message":${JSON.stringify(message)},"details":[${all.join()}]}`
+        return `{"code":"${codeName}","message":"${message}","details":[${all.join()}]}`
       },
       statusDetails: () => {
         const all = details().map(({ any }) => bytesField(3, any))
@@ -68,7 +67,8 @@ export class DenialEncoder {
     if (info === undefined) {
       const entry = bytesField(1, 'category') + bytesField(2, category)
       const value = bytesField(1, REASON) + bytesField(2, this.#domain) + bytesField(3, entry)
-      info = detail(ErrorInfoSchema.typeName, value, { reason: REASON, domain: this.#domain, metadata: { category } })
+      const debug = JSON.stringify({ reason: REASON, domain: this.#domain, metadata: { category } })
+      info = detail(ErrorInfoSchema.typeName, value, debug)
       this.#errorInfos.set(category, info)
     }
     return info
@@ -96,12 +96,13 @@ function retryInfo(ms: number): Detail {
   const fraction = ms % 1000
   const duration = numberField(1, seconds) + numberField(2, fraction * 1_000_000)
   const text = fraction === 0 ? `${seconds}s` : `${seconds}.${String(fraction).padStart(3, '0')}s`
-  return detail(RetryInfoSchema.typeName, bytesField(1, duration), { retryDelay: text })
+  return detail(RetryInfoSchema.typeName, bytesField(1, duration), `{"retryDelay":"${text}"}`)
 }
 
-function detail(type: string, value: string, debug: JsonObject): Detail {
+/** @param debug The message in JSON. */
+function detail(type: string, value: string, debug: string): Detail {
   return {
-    json: JSON.stringify({ type, debug, value: base64(value) }),
+    json: `{"type":"${type}","debug":${debug},"value":"${base64(value)}"}`,
     any: bytesField(1, `type.googleapis.com/${type}`) + bytesField(2, value),
   }
 }
