@@ -16,6 +16,8 @@ export interface Sizes {
   readonly requestRounds: number
   /** Requests of one measurement in P3, each of 64 KiB. */
   readonly largeRequests: number
+  /** Measurements of each kind before, which do not count. */
+  readonly largeWarmUps: number
   readonly largeRounds: number
   /** Seconds of flood, or of none, in each round of P3. */
   readonly floodSeconds: number
@@ -40,8 +42,9 @@ export const fullSizes: Sizes = {
   requests: 2000,
   requestRounds: 20,
   largeRequests: 600,
-  largeRounds: 7,
-  floodSeconds: 1.2,
+  largeWarmUps: 2,
+  largeRounds: 6,
+  floodSeconds: 1,
   floodRounds: 4,
   keys: 1_000_000,
   freshCallers: 10_000_000,
@@ -61,6 +64,7 @@ export const smokeSizes: Sizes = {
   requests: 20,
   requestRounds: 2,
   largeRequests: 10,
+  largeWarmUps: 1,
   largeRounds: 2,
   floodSeconds: 0.2,
   floodRounds: 1,

@@ -21,6 +21,7 @@ import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller }
 import type { Hold, Reservation } from './limiter/reservation.ts'
 import { type AllowanceOptions, checkConnectOptions, parseAllowanceOptions } from './plugin-options.ts'
 import { AllowanceOptionsError } from './policy/options-error.ts'
+import { DenialEncoder } from './rejection/encoded-denial.ts'
 import { Patience } from './rejection/patience.ts'
 import { IdentitySpelling } from './request/identity-spelling.ts'
 import { type AllowanceServices, RequestAllowance } from './request/request-allowance.ts'
@@ -117,6 +118,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     ...options.rateLimitHeaders,
     renderRejection: options.renderRejection,
   }
+  const denials = new DenialEncoder(domain)
   const rpcs: WiredRpc[] = []
   const watch = new RouteWatch()
 
@@ -188,7 +190,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
       route.preHandler = [endCalls(rejection, allowanceFor), ...[route.preHandler ?? []].flat()]
     }
     if (rpc.plan.free || !rpc.implemented) return
-    watch.hook(route, chargeRequest(requestCategory, allowanceFor, rejection))
+    watch.hook(route, chargeRequest(requestCategory, allowanceFor, rejection, denials))
   })
   plainRoutes.addNoRoute(app, options.notFound)
   app.addHook('onReady', async () => {

@@ -19,7 +19,9 @@ const OTHER_BODY_BYTES = 100
 const OTHER_CONNECTIONS = 4
 /** Of each connection. */
 const OTHER_REQUESTS_PER_SECOND = 75
-/** How long a flood is there before, ms. */
+/** Not a divisor of the interval of a connection's requests, so that those of all connections are spread over it. */
+const APART_MS = 11
+/** How long a flood is there before, ms: all of its connections. */
 const BEFORE_MS = 200
 
 /** The 99th percentile, in ms, of the time that the RPCs of another caller take, which are small, few, and all admitted. */
@@ -36,6 +38,7 @@ export async function p99UnderFlood(server: Child, { http2, folder, seconds, flo
       connections: FLOOD_CONNECTIONS,
       streams: 8,
       requestsPerSecond: Math.max(1, Math.round(flood.requestsPerSecond / FLOOD_CONNECTIONS)),
+      apartMs: APART_MS,
     })
   await new Promise((resolve) => setTimeout(resolve, BEFORE_MS))
   const others = h2load({
@@ -47,6 +50,7 @@ export async function p99UnderFlood(server: Child, { http2, folder, seconds, flo
     connections: OTHER_CONNECTIONS,
     streams: 16,
     requestsPerSecond: OTHER_REQUESTS_PER_SECOND,
+    apartMs: APART_MS,
   })
   const [{ latenciesMs }] = await Promise.all([others, flooding])
   return quantile(

@@ -17,6 +17,11 @@ export interface Load {
   readonly streams: number
   /** Of each connection. Default: the next request as soon as there is an answer. */
   readonly requestsPerSecond?: number
+  /**
+   * Ms from the start of a connection to that of the next. Default: all start at once. At a rate, what connections send is
+   * evenly spread only if they start apart: each sends at equal intervals from its start.
+   */
+  readonly apartMs?: number
 }
 
 export interface LoadResult {
@@ -27,7 +32,7 @@ export interface LoadResult {
 
 /** Asks a server by h2load. @throws Error when not every request has been answered. */
 export function h2load(load: Load): Promise<LoadResult> {
-  const { http2, port, request, requests, connections, streams, requestsPerSecond } = load
+  const { http2, port, request, requests, connections, streams, requestsPerSecond, apartMs } = load
   return withFolder(async (folder) => {
     const logFile = join(folder, 'log')
     const headers = Object.entries({ ...request.headers, ...load.headers })
@@ -36,6 +41,7 @@ export function h2load(load: Load): Promise<LoadResult> {
       `--requests=${requests}`,
       `--clients=${Math.min(connections, requests)}`,
       ...(requestsPerSecond === undefined ? [] : [`--rps=${requestsPerSecond}`]),
+      ...(apartMs === undefined ? [] : ['--rate=1', `--rate-period=${apartMs}ms`]),
       `--data=${request.bodyFile}`,
       ...headers.map(([name, value]) => `--header=${name}: ${value}`),
       `--log-file=${logFile}`,

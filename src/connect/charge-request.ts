@@ -2,6 +2,7 @@ import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Denial } from '../limiter/denial.ts'
 import { isCutOff } from '../rejection/cut-off.ts'
+import type { DenialEncoder } from '../rejection/encoded-denial.ts'
 import { ignore, leave } from '../rejection/leave.ts'
 import { leaveToFastify, type RejectionOptions } from '../rejection/send.ts'
 import type { RequestAllowance } from '../request/request-allowance.ts'
@@ -17,6 +18,7 @@ export function chargeRequest(
   requestCategory: number,
   allowanceFor: (request: FastifyRequest, reply: FastifyReply) => RequestAllowance,
   rejection: RejectionOptions,
+  denials: DenialEncoder,
 ): onRequestHookHandler {
   const charges = [{ category: requestCategory, cost: 1 }]
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply, done: Done) => {
@@ -30,7 +32,7 @@ export function chargeRequest(
     // While it was not yet known who it is, the request may have been answered: by Fastify's handlerTimeout.
     if (reply.sent) return
     if (denial === undefined) done()
-    else void refuse(request, reply, allowanceFor(request, reply).rejectionOf(denial), rejection)
+    else void refuse(request, reply, denials.encode(denial), rejection)
   }
   return function allowanceOnRequest(request, reply, done) {
     // A preflight asks whether a request may be made; it is none.

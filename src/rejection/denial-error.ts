@@ -17,8 +17,7 @@ export interface Rejected {
  * and google.rpc.RetryInfo, and `Retry-After` in whole seconds, rounded up, as its metadata.
  */
 export function denialError({ category, retryDelayMs }: Rejected, domain: string): ConnectError {
-  // No comma, colon or other sign that URIs reserve: in grpc-message it is escaped, and grpc-js leaves it so.
-  const message = `rate limit of category ${category} exceeded`
+  const message = denialMessage({ category, retryDelayMs })
   const info = {
     desc: ErrorInfoSchema,
     value: create(ErrorInfoSchema, { reason: REASON, domain, metadata: { category } }),
@@ -29,8 +28,12 @@ export function denialError({ category, retryDelayMs }: Rejected, domain: string
     value: create(RetryInfoSchema, { retryDelay: durationFromMs(retryDelayMs) }),
   }
   const metadata = { 'retry-after': String(retryAfterSeconds(retryDelayMs)) }
-  return new ConnectError(`${message} (retry in ${retryDelayMs} ms)`, Code.ResourceExhausted, metadata, [
-    info,
-    retryInfo,
-  ])
+  return new ConnectError(message, Code.ResourceExhausted, metadata, [info, retryInfo])
+}
+
+/** What a rejection says of a denial to people. */
+export function denialMessage({ category, retryDelayMs }: Rejected): string {
+  // No comma, colon or other sign that URIs reserve: in grpc-message it is escaped, and grpc-js leaves it so.
+  const message = `rate limit of category ${category} exceeded`
+  return retryDelayMs === null ? message : `${message} (retry in ${retryDelayMs} ms)`
 }

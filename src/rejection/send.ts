@@ -1,10 +1,9 @@
 import { constants } from 'node:http2'
-import type { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cutOffConnection, cutOffStream, expireAnswer } from './cut-off.ts'
 import { bodyHasEnded, discardBody, type RawRequest } from './discard-body.ts'
 import type { Patience } from './patience.ts'
-import { writeRejection } from './wire.ts'
+import type { Fields, WireRejection } from './wire-rejection.ts'
 
 /** What `sendRejection` has to know besides the request. */
 export interface RejectionOptions {
@@ -20,17 +19,18 @@ export interface RejectionOptions {
  * read and thrown away first, since clients break on an answer that comes while they send; what is left is cut off, by
  * ending the stream on HTTP/2 and the connection on HTTP/1.1. Headers that hooks have set on the reply (CORS) go along.
  * Resolves when the answer is written; the reply is hijacked and belongs to nobody else from the start.
+ * @param write Writes it in the protocol of a request with this content type.
  */
 export async function sendRejection(
   request: FastifyRequest,
   reply: FastifyReply,
-  error: ConnectError,
+  write: (contentType: string | undefined) => WireRejection<Headers | Fields>,
   options: RejectionOptions,
 ): Promise<void> {
   const raw = request.raw as RawRequest
   reply.hijack()
   const bodyEnded = await discardUnread(raw, options)
-  const wire = writeRejection(error, request.headers['content-type'])
+  const { status, headers, body } = write(request.headers['content-type'])
 
   const out = reply.raw
   if (out.destroyed) return
@@ -39,22 +39,22 @@ export async function sendRejection(
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) out.setHeader(name, value as string)
   }
-  for (const [name, value] of wire.headers) out.setHeader(name, value)
-  if (wire.headers.getSetCookie().length > 0) out.setHeader('set-cookie', wire.headers.getSetCookie())
-  out.statusCode = wire.status
+  for (const [name, value] of headers) out.setHeader(name, value)
+  if (headers instanceof Headers && headers.has('set-cookie')) out.setHeader('set-cookie', headers.getSetCookie())
+  out.statusCode = status
 
   if ('stream' in raw) {
     if (!bodyEnded) cutOffStream(raw, options.patience)
     expireAnswer(raw, options.patience)
   } else {
-    out.setHeader('content-length', Buffer.byteLength(wire.body ?? ''))
+    out.setHeader('content-length', body?.length ?? 0)
     if (!bodyEnded) {
       out.setHeader('connection', 'close')
       cutOffConnection(raw, options.maxDiscardBytes, options.patience)
     }
   }
-  if (wire.body === undefined) out.end()
-  else out.end(wire.body)
+  if (body === undefined) out.end()
+  else out.end(body, 'latin1')
 }
 
 /**
