@@ -1,6 +1,7 @@
-import { hrtime } from 'node:process'
 import type { Instant } from '../limit/instant.ts'
 import type { Clock } from './clock.ts'
+
+const { hrtime } = process
 
 /** The longest delay that Node's timers take; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
