@@ -10,7 +10,7 @@ const MAX_MEMORY_MIB = 64
 /** Runs that one round is the mean of. */
 const RUNS = 1
 /** Whose spends the collector's trace is of: how many they are makes no difference to it. */
-const FEW_CALLERS = 1000
+const FEW_CALLERS = 10_000
 
 const subjects: readonly SubjectName[] = [OURS, 'rate-limiter-flexible', '@fastify/rate-limit', 'Map get and set']
 

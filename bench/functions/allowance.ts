@@ -1,9 +1,9 @@
 import { createLimiter, type Limiter, type LimiterOptions, type ResolvedCaller } from '../../src/limiter/limiter.ts'
 import type { BoundOptions } from '../../src/policy/bound-options.ts'
-import { forEverybody, hour, minute, mustBeAdmitted } from './limits.ts'
+import { day, forEverybody, minute, mustBeAdmitted } from './limits.ts'
 import { addressName, type Named, namesOf, type Subject } from './subject.ts'
 
-const limits = [minute, hour]
+const limits = [minute, day]
 
 function limiterOf(maxMemoryMib: number, bounds: LimiterOptions['bounds'] = []) {
   return createLimiter({ rateLimits: { maxMemoryMib, categories: { request: { default: limits } } }, bounds })

@@ -4,6 +4,9 @@ export const [minute, hour] = [
   { count: 20_000_000, windowSeconds: 3600 },
 ] as const
 
+/** One that spends are earned back under for so long that every caller met again still owes something, as busy callers do. */
+export const day = { count: 10_000, windowSeconds: 86_400 } as const
+
 /** For what all callers spend together. */
 export const forEverybody = [
   { count: 1_000_000_000, windowSeconds: 60 },

@@ -1,18 +1,19 @@
 import type { Instant } from '../limit/instant.ts'
+import { NANOS_PER_SECOND } from '../limit/instant.ts'
 import type { Clock } from './clock.ts'
-
-const { hrtime } = process
 
 /** The longest delay that Node's timers take; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * The monotonic clock of the machine, in nanoseconds since some moment before the process started, whatever happens to the wall clock. Its timers
+ * The process's monotonic clock: nanoseconds since the process started, whatever happens to the wall clock. Its timers
  * never run before they are due and do not keep the process alive.
  */
 export const systemClock: Clock = {
   now() {
-    return hrtime.bigint()
+    const instant = { seconds: 0, nanos: 0 }
+    readInto(instant)
+    return BigInt(instant.seconds) * BigInt(NANOS_PER_SECOND) + BigInt(instant.nanos)
   },
 
   wall() {
@@ -35,9 +36,11 @@ export const systemClock: Clock = {
   readInto,
 }
 
-/** Of Node's monotonic readings this is the one of whole numbers; the array is never made where V8 compiles this into its caller. */
+/** `performance.now()` is the one monotonic reading of Node that returns a plain number. */
 function readInto(instant: Instant): void {
-  const time = hrtime()
-  instant.seconds = time[0]
-  instant.nanos = time[1]
+  const ms = performance.now()
+  const wholeMs = Math.floor(ms)
+  const seconds = Math.floor(wholeMs / 1000)
+  instant.seconds = seconds
+  instant.nanos = (wholeMs - seconds * 1000) * 1_000_000 + Math.floor((ms - wholeMs) * 1_000_000)
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
 import type { CountedLimit } from '../limit/limit.ts'
+import type { Account } from './account.ts'
 import type { Fingerprint, FingerprintBuffer } from './fingerprint.ts'
 import { Fingerprinter } from './fingerprint.ts'
 import type { Exceeded, Meter, Remaining } from './meter.ts'
@@ -10,14 +11,6 @@ import { RecordsMeter } from './records-meter.ts'
 import { Table } from './table.ts'
 import { TableMeter } from './table-meter.ts'
 import { Timeline } from './timeline.ts'
-
-/** What one key has spent under one bound. */
-export interface Account {
-  /** The name of the bound. */
-  readonly bound: string
-  readonly meter: Meter
-  readonly print: Fingerprint
-}
 
 /** A limit that did not admit a spend, and the bound that it is one of. */
 export interface BoundExceeded extends Exceeded {

@@ -105,6 +105,7 @@ export class Records {
 
   /** The record that counts for a key: its own, `shared`, or `blank` for one that gets its own when something is recorded. */
   find(print: Fingerprint, now: Readonly<Instant>): number {
+    if (this.keys === 0) return this.shared
     const own = this.#own(print)
     if (own !== NONE) return own
     if (this.#hasRoom(now)) return this.blank

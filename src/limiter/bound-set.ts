@@ -1,11 +1,6 @@
+import { type Account, KeyAccount } from '../ledger/account.ts'
 import type { Fingerprint } from '../ledger/fingerprint.ts'
-import {
-  type Account,
-  LedgerFullError,
-  type MemoryLedger,
-  type MeterOptions,
-  type Part,
-} from '../ledger/memory-ledger.ts'
+import { LedgerFullError, type MemoryLedger, type MeterOptions, type Part } from '../ledger/memory-ledger.ts'
 import type { Meter } from '../ledger/meter.ts'
 import type { CountedLimit } from '../limit/limit.ts'
 import { boundKey, type Identified, type NamedTarget, type Origin } from '../policy/bound-key.ts'
@@ -19,6 +14,8 @@ export interface CountedBound {
   /** What spends it counts. Each hold is a category of its own. */
   readonly category: number
   readonly meter: Meter
+  /** The account of the key that all share. */
+  readonly shared: Account
 }
 
 /** Which bounds a spend concerns: those that need no identity, the others, or all. */
@@ -75,17 +72,14 @@ export class BoundSet {
   accounts(category: number, which: Which, origin: Origin, who: Identified | undefined): Account[] {
     if (this.#disposed) throw new Error('a spend under bounds that were disposed of')
     const accounts: Account[] = []
-    for (const { target, category: own, meter } of this.#bounds) {
+    for (const { target, category: own, meter, shared } of this.#bounds) {
       if (own !== category) continue
       if (which !== 'all' && target.needsIdentity !== (which === 'after identity')) continue
       const key = boundKey(target, origin, who)
-      if (key !== undefined) accounts.push({ bound: target.name, meter, print: this.#printOf(key) })
+      if (key === undefined) continue
+      accounts.push(key === '' ? shared : new KeyAccount(target.name, meter, this.#ledger.fingerprint(key)))
     }
     return accounts
-  }
-
-  #printOf(key: string): Fingerprint {
-    return key === '' ? EMPTY_KEY : this.#ledger.fingerprint(key)
   }
 }
 
@@ -138,7 +132,8 @@ function count(rows: readonly Row[], ledger: MemoryLedger, path: string, part: P
   for (const [index, { target, category, limits, options }] of rows.entries()) {
     if (limits.length === 0) continue
     try {
-      counted.push({ target, category, meter: ledger.meter(limits, options, part) })
+      const meter = ledger.meter(limits, options, part)
+      counted.push({ target, category, meter, shared: new KeyAccount(target.name, meter, EMPTY_KEY) })
     } catch (error) {
       problems.push(asProblem(error, `${path}[${index}]`))
     }

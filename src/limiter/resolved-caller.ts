@@ -1,6 +1,6 @@
 import type { Caller } from '../caller/caller.ts'
+import { type Account, KeyAccount } from '../ledger/account.ts'
 import type { Fingerprint, FingerprintBuffer } from '../ledger/fingerprint.ts'
-import type { Account } from '../ledger/memory-ledger.ts'
 import type { Attributes, Origin } from '../policy/bound-key.ts'
 import { CALLER_BOUND } from '../policy/target.ts'
 import type { MeterTable } from './caller-meters.ts'
@@ -70,7 +70,7 @@ class Resolved {
   static ownAccounts(caller: Resolved, category: number): Account[] {
     const meter = caller.#meters[category]
     if (meter === undefined) return []
-    return [{ bound: CALLER_BOUND, meter, print: { a: caller.#a, b: caller.#b, c: caller.#c, d: caller.#d } }]
+    return [new KeyAccount(CALLER_BOUND, meter, { a: caller.#a, b: caller.#b, c: caller.#c, d: caller.#d })]
   }
 }
 
