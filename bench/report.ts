@@ -21,25 +21,37 @@ export interface Report {
 }
 
 /** The report as a page of Markdown. */
-export function markdownOf({ date, seconds, smoke, surroundings, results }: Report): string {
+export function markdownOf(report: Report): string {
+  const [run, ...findings] = targetsOf(report)
+  return blocks([
+    '# Benchmarks',
+    run!,
+    ...(report.smoke ? ['**A smoke run: the sizes are so small that the figures say nothing.**'] : []),
+    'Each figure is the median of its rounds, with the quartiles in brackets; of ratios, the interval that the median lies in with 95 % confidence. Figures of different runs do not compare.',
+    '## Targets',
+    ...findings,
+    ...report.results.flatMap(sectionOf),
+  ])
+}
+
+/** Where and when it ran, and its targets, as blocks of Markdown. */
+export function targetsOf({ date, seconds, surroundings, results }: Report): string[] {
   const { cpu, cores, memoryGib, system, loadBefore, node, v8, packages } = surroundings
   const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
   return [
-    '# Benchmarks',
     `${date}, in ${Math.round(seconds)} s. ${cpu}, ${cores} cores, ${memoryGib} GiB, ${system}, load ${loadBefore} before. Node ${node} (V8 ${v8}); ${versions.join(', ')}.`,
-    ...(smoke ? ['**A smoke run: the sizes are so small that the figures say nothing.**'] : []),
-    'Each figure is the median of its rounds, with the quartiles in brackets; of ratios, the interval that the median lies in with 95 % confidence. Figures of different runs do not compare.',
-    '## Targets',
     tableOf(
       ['', 'What', 'Measured', 'Target', ''],
       results.flatMap(({ id, targets }) =>
         targets.map((target) => [id, target.what, measuredOf(target), boundOf(target), verdictOf(target)]),
       ),
     ),
-    ...results.flatMap(sectionOf),
   ]
-    .map((block) => `${block}\n`)
-    .join('\n')
+}
+
+/** Blocks of Markdown as one text. */
+export function blocks(list: readonly string[]): string {
+  return list.map((block) => `${block}\n`).join('\n')
 }
 
 function sectionOf({ id, title, series, notes, seconds }: Result): string[] {

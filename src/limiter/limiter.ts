@@ -345,10 +345,12 @@ export class Limiter {
   /** The caller's own accounts first, and then those of the bounds of the limiter. */
   #accounts(caller: ResolvedCaller, category: number): readonly Account[] {
     const resolution = resolutionOf(caller)
-    return resolution.accounts(category, () => [
-      ...ownAccounts(caller, category),
-      ...this.#bounds.accounts(category, 'all', resolution.origin, resolution.who),
-    ])
+    const known = resolution.accountsOf(category)
+    if (known !== undefined) return known
+    const ofBounds = this.#bounds.accounts(category, 'all', resolution.origin, resolution.who)
+    const found = [...ownAccounts(caller, category), ...ofBounds]
+    resolution.keep(category, found)
+    return found
   }
 
   #spendUnresolved(caller: Caller, category: number, cost: number): Denial | undefined {

@@ -13,25 +13,26 @@ export class Resolution {
   /** The category that was asked for last, which is mostly asked for again, and its accounts. */
   #category = -1
   #accounts: readonly Account[] = NONE
-  /** Those of the others. */
-  #others: (readonly Account[] | undefined)[] | undefined
+  /** Those of others. */
+  #others: Map<number, readonly Account[]> | undefined
 
   constructor(caller: Caller, attributes = NO_ATTRIBUTES, origin = NOWHERE) {
     this.who = { caller, attributes }
     this.origin = origin
   }
 
-  /** The accounts of a category, which `find` finds. */
-  accounts(category: number, find: () => readonly Account[]): readonly Account[] {
-    if (category !== this.#category) {
-      const known = this.#others?.[category]
-      if (this.#category !== -1) {
-        this.#others ??= []
-        this.#others[this.#category] = this.#accounts
-      }
-      this.#accounts = known ?? find()
-      this.#category = category
+  /** The accounts of a category; undefined, if they were not kept. */
+  accountsOf(category: number): readonly Account[] | undefined {
+    return category === this.#category ? this.#accounts : this.#others?.get(category)
+  }
+
+  /** Keeps the accounts of a category. */
+  keep(category: number, accounts: readonly Account[]): void {
+    if (this.#category !== -1) {
+      this.#others ??= new Map()
+      this.#others.set(this.#category, this.#accounts)
     }
-    return this.#accounts
+    this.#category = category
+    this.#accounts = accounts
   }
 }
