@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +14,8 @@ export interface Surroundings {
   readonly node: string
   readonly v8: string
   readonly packages: Readonly<Record<string, string>>
+  /** As h2load says it; none: it is not there. */
+  readonly h2load: string
 }
 
 const root = join(import.meta.dirname, '..')
@@ -35,6 +38,7 @@ export function surroundings(): Surroundings {
     loadBefore: Math.round(loadavg()[0]! * 100) / 100,
     node: process.version,
     v8: process.versions.v8,
+    h2load: spawnSync('h2load', ['--version'], { encoding: 'utf8' }).stdout?.trim() ?? 'none',
     packages: {
       'fastify-allowance': versionOf(join(root, 'package.json')),
       ...Object.fromEntries(

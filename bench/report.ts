@@ -36,10 +36,10 @@ export function markdownOf(report: Report): string {
 
 /** Where and when it ran, and its targets, as blocks of Markdown. */
 export function targetsOf({ date, seconds, surroundings, results }: Report): string[] {
-  const { cpu, cores, memoryGib, system, loadBefore, node, v8, packages } = surroundings
+  const { cpu, cores, memoryGib, system, loadBefore, node, v8, packages, h2load } = surroundings
   const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
   return [
-    `${date}, in ${Math.round(seconds)} s. ${cpu}, ${cores} cores, ${memoryGib} GiB, ${system}, load ${loadBefore} before. Node ${node} (V8 ${v8}); ${versions.join(', ')}.`,
+    `${date}, in ${Math.round(seconds)} s. ${cpu}, ${cores} cores, ${memoryGib} GiB, ${system}, load ${loadBefore} before. Node ${node} (V8 ${v8}); ${versions.join(', ')}; ${h2load}.`,
     tableOf(
       ['', 'What', 'Measured', 'Target', ''],
       results.flatMap(({ id, targets }) =>
@@ -80,8 +80,14 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
 }
 
 function measuredOf({ value, interval, unit }: Target): string {
-  const between = interval && ` (${interval.map(number).join(' … ')})`
-  return `${number(value)}${unit === '×' ? ' ×' : unit}${between ?? ''}`
+  const written = unit === '×' ? ratio : number
+  const between = interval && ` (${interval.map(written).join(' … ')})`
+  return `${written(value)}${unit === '×' ? ' ×' : unit}${between ?? ''}`
+}
+
+/** Three digits behind the point, where it is about hundredths. */
+function ratio(value: number): string {
+  return value < 2 ? value.toFixed(3) : number(value)
 }
 
 function boundOf({ atLeast, atMost, unit }: Target): string {

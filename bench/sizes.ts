@@ -4,7 +4,7 @@ export interface Sizes {
   readonly callers: number
   /** Rounds of P1, P1b and P6. */
   readonly rounds: number
-  /** Spends without a collection, as is to be shown: a multiple of a thousand. */
+  /** Spends without a collection, as is to be shown: a multiple of ten thousand, or of the callers where they are fewer. */
   readonly spendsTraced: number
   /** Numbers of callers in P5. */
   readonly curve: readonly number[]

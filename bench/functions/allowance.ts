@@ -28,7 +28,7 @@ export function allowanceBounded(maxMemoryMib: number, named: Named): Subject {
   )
 }
 
-function resolvedBy(limiter: Limiter, resolve: (index: number) => ResolvedCaller): Subject {
+function resolvedBy(limiter: Limiter, resolve: (index: number) => ResolvedCaller, cost = (_: number) => 1): Subject {
   return {
     fill(from, to) {
       for (let i = from; i < to; i++) mustBeAdmitted(limiter.spend(resolve(i), 'request', 1).admitted)
@@ -39,10 +39,17 @@ function resolvedBy(limiter: Limiter, resolve: (index: number) => ResolvedCaller
       for (const index of visits.toSorted()) if (!known.has(index)) known.set(index, resolve(index))
       const callers = Array.from(visits, (index) => known.get(index)!)
       return (from, to) => {
-        for (let i = from; i < to; i++) mustBeAdmitted(limiter.spend(callers[i]!, 'request', 1).admitted)
+        for (let i = from; i < to; i++) mustBeAdmitted(limiter.spend(callers[i]!, 'request', cost(i)).admitted)
       }
     },
   }
+}
+
+/** Spends of callers that were resolved before, whose costs change from one to the next. */
+export function allowanceOfAnyCost(maxMemoryMib: number, named: Named): Subject {
+  const limiter = limiterOf(maxMemoryMib)
+  const resolve = (index: number) => limiter.resolve({ type: 'api_key', name: named(index) })
+  return resolvedBy(limiter, resolve, (i) => 1 + (i % 3))
 }
 
 /** Spends of API keys by their names. */

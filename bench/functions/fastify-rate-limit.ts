@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { normalizeIP } from '@fastify/rate-limit'
-import { minute, mustBeAdmitted } from './limits.ts'
+import { day, mustBeAdmitted } from './limits.ts'
 import { type Named, namesOf, type Subject } from './subject.ts'
 
 /** What @fastify/rate-limit counts in when it is not told otherwise. */
@@ -16,7 +16,7 @@ type LocalStoreClass = new (continueExceeding: boolean, exponentialBackoff: bool
 const LocalStore: LocalStoreClass = createRequire(import.meta.url)('@fastify/rate-limit/store/LocalStore.js')
 
 function check(error: Error | null, found: { current: number }): void {
-  mustBeAdmitted(error === null && found.current <= minute.count)
+  mustBeAdmitted(error === null && found.current <= day.count)
 }
 
 /** The local store of @fastify/rate-limit, its option `cache` as large as the number of callers. */
@@ -32,15 +32,15 @@ export function fastifyRateLimitByAddress(callers: number, named: Named): Subjec
 /** @param keyOf What the plugin makes of a name before it looks it up. */
 function storeOf(callers: number, named: Named, keyOf: (name: string) => string): Subject {
   const store = new LocalStore(false, false, callers)
-  const windowMs = minute.windowSeconds * 1000
+  const windowMs = day.windowSeconds * 1000
   return {
     fill(from, to) {
-      for (let i = from; i < to; i++) store.incr(keyOf(named(i)), check, windowMs, minute.count)
+      for (let i = from; i < to; i++) store.incr(keyOf(named(i)), check, windowMs, day.count)
     },
     prepare(visits) {
       const names = namesOf(visits, named)
       return (from, to) => {
-        for (let i = from; i < to; i++) store.incr(keyOf(names[i]!), check, windowMs, minute.count)
+        for (let i = from; i < to; i++) store.incr(keyOf(names[i]!), check, windowMs, day.count)
       }
     },
   }

@@ -1,10 +1,10 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import { minute } from './limits.ts'
+import { day } from './limits.ts'
 import { type Named, namesOf, type Subject } from './subject.ts'
 
 /** `consume()` of rate-limiter-flexible's limiter in memory, awaited, as its README does. */
 export function rateLimiterFlexible(named: Named): Subject {
-  const limiter = new RateLimiterMemory({ points: minute.count, duration: minute.windowSeconds })
+  const limiter = new RateLimiterMemory({ points: day.count, duration: day.windowSeconds })
   return {
     async fill(from, to) {
       for (let i = from; i < to; i++) await limiter.consume(named(i))

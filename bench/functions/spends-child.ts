@@ -13,18 +13,21 @@ export interface SpendsSetup extends Room {
   readonly spends: number
   /** How many such runs a round is the mean of. */
   readonly runs: number
+  /** Whether each round meets names that were never seen before as strings, as those of requests are. Default: the same strings. */
+  readonly fresh?: boolean
 }
 
 answer(async (setup: SpendsSetup) => {
-  const { callers, visited, spends, runs } = setup
+  const { callers, visited, spends, runs, fresh = false } = setup
   const { names, make } = candidateOf(setup.subject)
   // What comes again is the same string, whose hash is known and which a Map finds at once.
   const known = Array.from({ length: callers }, (_, index) => names(index))
-  const subject = await make(setup, (index) => known[index]!)
+  const subject = await make(setup, (index) => (fresh ? copyOf(known[index]!) : known[index]!))
   await subject.fill(0, callers)
   const visits = Math.max(visited, spends)
   // A caller in one run only, as long as there are enough of them: what one run has brought into the caches helps no other.
-  const spend = subject.prepare(repeated(visitsOf(callers, visited), visits))
+  const order = repeated(visitsOf(callers, visited), visits)
+  let spend = subject.prepare(order)
   let at = 0
   const run = () => {
     const from = at
@@ -35,6 +38,7 @@ answer(async (setup: SpendsSetup) => {
 
   /** Nanoseconds for one spend. */
   return async (): Promise<number> => {
+    if (fresh) spend = subject.prepare(order)
     const { avg } = await measure(run, {
       now: threadNs,
       gc: false,
@@ -50,4 +54,9 @@ answer(async (setup: SpendsSetup) => {
 
 function repeated(visits: Uint32Array, length: number): Uint32Array {
   return Uint32Array.from({ length }, (_, i) => visits[i % visits.length]!)
+}
+
+/** The same text as another string, of which nothing is known. */
+function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
 }

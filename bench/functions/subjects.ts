@@ -26,6 +26,10 @@ const candidates = {
     names: keyName,
     make: async ({ maxMemoryMib }, named) => (await allowance()).allowanceBounded(maxMemoryMib, named),
   },
+  'fastify-allowance, costs in turn': {
+    names: keyName,
+    make: async ({ maxMemoryMib }, named) => (await allowance()).allowanceOfAnyCost(maxMemoryMib, named),
+  },
   'fastify-allowance, by API key': {
     names: keyName,
     make: async ({ maxMemoryMib }, named) => (await allowance()).allowanceByKey(maxMemoryMib, named),

@@ -16,14 +16,16 @@ export interface StreamsSetup {
 export interface StreamsFindings {
   /** Of an idle stream. */
   readonly bytes: number
-  /** Processor time of the rent of all streams, for each period, ms. */
+  /** Processor time of the rent of all streams, for each period, ms: of streams that were opened at one moment, and evenly over a period. */
   readonly periodsMs: readonly number[]
+  readonly spreadPeriodsMs: readonly number[]
   /** To open and to end one. */
   readonly openUs: number
   readonly endUs: number
 }
 
 const PERIOD_SECONDS = 60
+const PERIOD_NS = BigInt(PERIOD_SECONDS) * 1_000_000_000n
 
 answer(({ streams: count, periods }: StreamsSetup) => {
   const clock = manualClock()
@@ -51,19 +53,30 @@ answer(({ streams: count, periods }: StreamsSetup) => {
   // Allocates the table, which is not the streams'.
   limiter.stats()
 
+  const open: OpenStream[] = new Array(count)
+  const openAll = (apartNs: bigint) => {
+    for (let i = 0; i < count; i++) {
+      open[i] = streams.open(1000, hosts[i]!)
+      if (apartNs > 0n) clock.advance(apartNs)
+    }
+  }
+  const endAll = () => {
+    for (const stream of open) stream.end()
+  }
+  const period = () => clock.advance(PERIOD_NS)
+  const payPeriods = () => Array.from({ length: periods }, () => timedNs(period) / 1e6)
+
   return (): StreamsFindings => {
     const before = heldBytes().javascript
-    const open: OpenStream[] = new Array(count)
-    const opening = timedNs(() => {
-      for (let i = 0; i < count; i++) open[i] = streams.open(1000, hosts[i]!)
-    })
+    const opening = timedNs(() => openAll(0n))
     const bytes = (heldBytes().javascript - before) / count
-    const period = () => clock.advance(BigInt(PERIOD_SECONDS) * 1_000_000_000n)
-    const periodsMs = Array.from({ length: periods }, () => timedNs(period) / 1e6)
-    const ending = timedNs(() => {
-      for (const stream of open) stream.end()
-    })
-    return { bytes, periodsMs, openUs: opening / count / 1000, endUs: ending / count / 1000 }
+    const periodsMs = payPeriods()
+    const ending = timedNs(endAll)
+
+    openAll(PERIOD_NS / BigInt(count))
+    const spreadPeriodsMs = payPeriods()
+    endAll()
+    return { bytes, periodsMs, spreadPeriodsMs, openUs: opening / count / 1000, endUs: ending / count / 1000 }
   }
 })
 

@@ -41,8 +41,8 @@ export class Fingerprinter {
    * @param kind 1 … 3.
    */
   into(print: FingerprintBuffer, kind: number, first: string, second?: string): void {
-    // Two code units a word; a word before each part; and what fills up the last block.
-    const words = 6 + (first.length >> 1) + (second === undefined ? 0 : second.length >> 1) + 4
+    // Two code units a word, of an odd number one more; a word before each part; and three that fill up the last block.
+    const words = 2 + (first.length >> 1) + (second === undefined ? 0 : 2 + (second.length >> 1)) + 3
     const message = words <= SCRATCH_WORDS ? this.#scratch : new Int32Array(words)
     // A string has less than 2³⁰ code units: the length and the kind fit into a word.
     message[0] = first.length * 4 + kind

@@ -1,6 +1,9 @@
 import { type EarnedBackLimit, emptyPrice, priceInto } from '../limit/earned-back.ts'
 import { MAX_LIMITS } from '../limit/ranges.ts'
 
+// Kept and reused, so that a spend allocates nothing.
+const price = emptyPrice()
+
 /** Numbers of each price. */
 export const PRICE_NUMBERS = 3
 
@@ -22,11 +25,11 @@ export class PriceList {
   }
 
   #workOut(cost: number): void {
-    const price = emptyPrice()
-    for (const [i, limit] of this.#limits.entries()) {
-      priceInto(limit, cost, price)
-      const { mostDebtNs, seconds, nanos } = price
-      this.#numbers.set([mostDebtNs, seconds, nanos], PRICE_NUMBERS * i)
+    for (let i = 0; i < this.#limits.length; i++) {
+      priceInto(this.#limits[i]!, cost, price)
+      this.#numbers[PRICE_NUMBERS * i] = price.mostDebtNs
+      this.#numbers[PRICE_NUMBERS * i + 1] = price.seconds
+      this.#numbers[PRICE_NUMBERS * i + 2] = price.nanos
     }
     this.#cost = cost
   }

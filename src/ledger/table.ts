@@ -10,8 +10,8 @@ const PRINT_WORDS = 4
 /** With two words for each slot's third instant. */
 const GROUP_WORDS = SLOTS_PER_GROUP * (BODY_WORDS + 2)
 /**
- * Where the bodies begin. Large arrays begin 16 bytes behind a page where malloc makes them, and a group is five cache lines:
- * like this, no body stretches over two of them.
+ * Where the bodies begin. Large arrays begin 16 bytes behind a page where malloc makes them, and a group is as long as five cache
+ * lines: like this, no body stretches over two of them.
  */
 const BODIES = 12
 const NANOS_BITS = 30
@@ -21,7 +21,7 @@ const NANOS_MASK = 2 ** NANOS_BITS - 1
  * A table of fixed size that remembers, per fingerprint, when the spends under up to three limits are earned back
  * (RATE-050 … 052). It is one array, allocated at once: groups of eight slots, of which a fingerprint can live in one
  * group only. There it is at home in one slot, and in another only when that was not free: a look-up mostly reads one cache
- * line, and all of the group's five where it finds nothing.
+ * line, and four where it finds nothing.
  *
  * A slot whose instants have all passed is free: nothing else marks it, so that nothing needs to be swept. A slot is
  * named by the index of its body.

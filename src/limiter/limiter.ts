@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Caller } from '../caller/caller.ts'
-import { normalizeCaller } from '../caller/caller.ts'
+import { readCaller } from '../caller/caller.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system-clock.ts'
 import type { Account } from '../ledger/account.ts'
@@ -215,7 +215,7 @@ export class Limiter {
 
   /** @internal As `resolve`, with what bounds go by in two parts. */
   resolveAt(caller: Caller, attributes: Attributes | undefined, origin: Origin | undefined): ResolvedCaller {
-    const normal = normalizeCaller(caller)
+    const normal = readCaller(caller)
     callerPrintInto(this.#print, normal, this.#ledger)
     const meters = this.#callerMeters.of(normal)
     return resolvedCaller(normal, this.#print, meters, this, attributes, origin)
@@ -355,7 +355,7 @@ export class Limiter {
 
   #spendUnresolved(caller: Caller, category: number, cost: number): Denial | undefined {
     if (this.#bounds.isAbout(category)) return this.spendIn(this.resolve(caller), category, cost)
-    const normal = normalizeCaller(caller)
+    const normal = readCaller(caller)
     callerPrintInto(this.#print, normal, this.#ledger)
     return this.#spendOne(this.#callerMeters.of(normal)[category], category, cost)
   }

@@ -39,6 +39,7 @@ t.test('keys that differ in anything have fingerprints that differ', async (t) =
       `${key}\0`,
       `x${key}`,
       `\0${key}`,
+      `\u0100${key}`,
       `${key}\ud800`,
       `${key}\udfff`,
       `${key}\u0100`,

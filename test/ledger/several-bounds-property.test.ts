@@ -7,7 +7,7 @@ import { EarnedBackModel } from '../support/earned-back-model.ts'
 import { limitsOf, second } from '../support/limiter-of.ts'
 
 const bytesOfGroup = 8 * 40
-const boundLimits = { first: limitsOf('3/60'), second: limitsOf('4/60, 6/3600'), third: limitsOf('9/600') }
+const boundLimits = { first: limitsOf('3/60'), second: limitsOf('4/60, 3/30, 6/90'), third: limitsOf('9/600') }
 const names = Object.keys(boundLimits) as (keyof typeof boundLimits)[]
 
 const scriptArb = fc.record({

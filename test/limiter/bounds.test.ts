@@ -142,6 +142,35 @@ for (const per of ['user', 'token', 'organisation'] as const) {
   })
 }
 
+t.test('a caller that spends in several bounded categories in turn spends in each what is its own', async (t) => {
+  const bounds = ['request', 'work'].map((category, i) => ({
+    name: `of-${category}`,
+    per: 'user' as const,
+    category,
+    limits: perMinute(2 + i),
+  }))
+  const { limiter } = boundsLimiter({ bounds })
+  const who = limiter.resolve(apiKey('a'), { user: 'u' })
+  const spends = ['work', 'request', 'work', 'request', 'request', 'work', 'work']
+  t.same(
+    spends.map((category) => limiter.spend(who, category, 1).admitted),
+    [true, true, true, true, false, true, false],
+  )
+})
+
+t.test('the first category that is asked of a limiter may be any', async (t) => {
+  const limits = { request: perMinute(1), work: perMinute(2) }
+  const categories = { request: { default: limits.request }, work: { default: limits.work } }
+  for (const first of ['request', 'work'] as const) {
+    const { limiter } = boundsLimiter({ bounds: [], rateLimits: { categories } })
+    t.same(
+      limiter.remaining(apiKey('a'), first).map(({ limit }) => limit),
+      limits[first],
+      first,
+    )
+  }
+})
+
 t.test('a bound that is not about a request leaves it alone', async (t) => {
   const request: Req = { sender: 's' }
   const bounds: [string, Partial<BoundOptions<Req>>, about: Who, notAbout: Who[]][] = [

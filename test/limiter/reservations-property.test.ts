@@ -6,6 +6,11 @@ import { millisecond, second } from '../support/limiter-of.ts'
 
 type Per = BoundOptions<unknown>['per']
 
+const earnedBack = [
+  { count: 7, windowSeconds: 10 },
+  { count: 20, windowSeconds: 60 },
+]
+
 /** Where a bound's keys live: in the fixed table, or in records of their own. */
 const bounds = (epoch: () => number): BoundOptions<unknown>[] => {
   const bound = (name: string, per: Per, limits: BoundOptions<unknown>['limits'], maxKeys?: number) => ({
@@ -15,10 +20,6 @@ const bounds = (epoch: () => number): BoundOptions<unknown>[] => {
     limits,
     ...(maxKeys === undefined ? {} : { maxKeys }),
   })
-  const earnedBack = [
-    { count: 7, windowSeconds: 10 },
-    { count: 20, windowSeconds: 60 },
-  ]
   return [
     bound('table', 'user', earnedBack),
     bound('records', 'user', earnedBack, 3),
@@ -50,7 +51,7 @@ const stepArb = fc.record({
   which: fc.nat(20),
 })
 
-for (const only of ['table', 'records', 'window', 'log', 'epoch', 'mixed', undefined]) {
+for (const only of ['caller', 'table', 'records', 'window', 'log', 'epoch', 'mixed', undefined]) {
   const what = only ?? 'all bounds together'
   t.test(
     `a reservation counts in full while open, from its commit on, and not at all once released: ${what}`,
@@ -63,7 +64,7 @@ for (const only of ['table', 'records', 'window', 'log', 'epoch', 'mixed', undef
           const source = () => epoch
           const make = () =>
             createLimiter({
-              rateLimits: { maxMemoryMib: 1, categories: { work: { default: [] } } },
+              rateLimits: { maxMemoryMib: 1, categories: { work: { default: only === 'caller' ? earnedBack : [] } } },
               bounds: bounds(source).filter(({ name }) => only === undefined || name === only),
               clock,
             })
@@ -77,6 +78,7 @@ for (const only of ['table', 'records', 'window', 'log', 'epoch', 'mixed', undef
           const open: { user: number; cost: number; reservation: { commit(): boolean; release(): void } }[] = []
           const sharedBy = (bound: string, user: number) => (other: { user: number }) =>
             bound === 'epoch' ||
+            bound === 'caller' ||
             (bound === 'log'
               ? contexts[other.user]!.organisation === contexts[user]!.organisation
               : other.user === user)
