@@ -7,7 +7,8 @@ interface RawRequest {
   readonly httpVersionMajor: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly rawHeaders: readonly string[]
-  readonly socket: object & { readonly remoteAddress?: string | undefined }
+  /** null: the request was given up while its body was read. */
+  readonly socket: (object & { readonly remoteAddress?: string | undefined }) | null
 }
 
 /** What accepted its connection. */
@@ -28,6 +29,7 @@ export function requestAddress(
   trustedProxies: TrustedProxies,
   form?: (address: Address) => string,
 ): string | undefined {
+  if (raw.socket === null) return undefined
   // Only sockets of HTTP/1.1 know their server, which may be another than the app's.
   const { server = fallback } = raw.socket as { server?: Server }
   const peer = raw.socket.remoteAddress

@@ -45,7 +45,7 @@ export function chargeRequest(
       return fail(error, request, reply, done)
     }
     if (!(denial instanceof Promise)) {
-      if (denial !== undefined || request.raw.httpVersionMajor > 1) return settle(denial, request, reply, done)
+      if (denial !== undefined || !mayWait(request.raw)) return settle(denial, request, reply, done)
       return void parsed.then(() => settle(undefined, request, reply, done))
     }
     denial.then(
@@ -60,5 +60,10 @@ export function chargeRequest(
  * For Connect to find that there costs less than to wait for it.
  */
 const parsed = Promise.resolve()
+
+/** Not on HTTP/2; nor for a body that somebody reads along, of which Connect would miss what comes until then. */
+function mayWait({ httpVersionMajor, readableFlowing }: FastifyRequest['raw']): boolean {
+  return httpVersionMajor === 1 && readableFlowing === null
+}
 
 type Done = Parameters<onRequestHookHandler>[2]

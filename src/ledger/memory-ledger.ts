@@ -135,9 +135,10 @@ export class MemoryLedger {
     return undefined
   }
 
-  /** The same for one account, of which no list is made. */
-  spendOne(bound: string, meter: Meter, print: Fingerprint, cost: number): BoundExceeded[] | undefined {
+  /** The same for one account, of which no list is made. The fingerprint may be overwritten by whatever the limits ask. */
+  spendOne(bound: string, meter: Meter, key: Fingerprint, cost: number): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
+    const print = meter instanceof TableMeter ? key : { a: key.a, b: key.b, c: key.c, d: key.d }
     const now = this.#timeline.read()
     if (meter.spend(print, cost, now)) return undefined
     return meter.exceeded(print, cost, now, false).map((one) => ({ bound, ...one }))

@@ -40,18 +40,19 @@ const RENEWALS = 6
  */
 export function expireResponse(raw: RawRequest, response: FastifyReply['raw'], patience: Patience): void {
   const isHttp2 = 'stream' in raw
+  const { socket } = raw
   const out = isHttp2 ? raw.stream : response
   // On HTTP/2 trailers may wait for the client too: only a stream that is closed has sent them.
   const last = isHttp2 ? 'close' : 'finish'
   // Of a stream of HTTP/2 it cannot be told, only of all of its connection.
-  const taken = () => bytesTaken(raw.socket)
+  const taken = () => bytesTaken(socket)
   let renewals = RENEWALS
   let before = taken()
   let stopWaiting = () => {}
   const giveUp = () => {
     if (!patience.isClosing && renewals-- > 0 && taken() > before) return wait()
     if (isHttp2) close(raw, raw.stream, constants.NGHTTP2_CANCEL)
-    else raw.socket.destroy()
+    else socket.destroy()
   }
   const wait = () => {
     before = taken()
@@ -141,7 +142,7 @@ export function cutOffConnection(raw: IncomingMessage, maxBytes: number, patienc
     isAnswered = true
     end()
   }
-  linger(raw, maxBytes, patience).then(() => {
+  linger(raw, socket, maxBytes, patience).then(() => {
     isRead = true
     end()
   })
@@ -165,7 +166,7 @@ export function endConnectionAfter(
   const { socket } = raw
   response.once('finish', async () => {
     if (raw.complete || !(socket instanceof Socket)) return
-    await linger(raw, maxBytes, patience)
+    await linger(raw, socket, maxBytes, patience)
     if (!raw.complete) socket.destroySoon()
   })
 }

@@ -26,9 +26,13 @@ export async function discardBody(raw: RawRequest, maxBytes: number, patience: P
  * Goes on reading and throwing away up to `maxBytes` after the answer, and then waits without reading: until the body
  * ends, the client closes its HTTP/1.1 connection or the patience ends.
  */
-export async function linger(raw: IncomingMessage, maxBytes: number, patience: Patience): Promise<void> {
-  // A request that is answered hears nothing of its connection.
-  const { socket } = raw
+export async function linger(
+  raw: IncomingMessage,
+  socket: Socket,
+  maxBytes: number,
+  patience: Patience,
+): Promise<void> {
+  // A request that is answered hears nothing of its connection, and one whose body was given up does not even know it.
   if (!bodyHasEnded(raw) && !socket.destroyed)
     await drain(
       raw,
@@ -49,7 +53,7 @@ function drain(
   return new Promise((resolve) => {
     let left = maxBytes
     // One that listens once has gone when it is this one's turn.
-    const mayFree = isCopied(raw) && raw.listenerCount('data') === 0
+    const mayFree = isCopied(raw) && isUntouched(raw)
     const isOnlyReader = () => {
       const [reader, another] = raw.listeners('data')
       // A tool that watches what is read may have put a listener of its own around this one.
@@ -77,9 +81,19 @@ function drain(
   })
 }
 
-/** Whether each chunk is a copy that Node made: on HTTP/2 several share what was read at a time, in `inject` it is the caller's own. */
+/**
+ * Whether each chunk is a copy that Node made: on HTTP/2 several share what was read at a time, in `inject`, or in a request
+ * that an adapter has made, it may be somebody's own.
+ */
 function isCopied(raw: RawRequest): boolean {
-  return !('stream' in raw) && raw.socket instanceof Socket
+  return !('stream' in raw) && raw.socket instanceof Socket && raw.socket.bytesRead > 0
+}
+
+/** Whether nobody has read of a body, or made ready to see what is read of it, and might keep that. */
+function isUntouched(raw: RawRequest): boolean {
+  const { readableFlowing, readableDidRead } = raw
+  const watched = ['emit', 'on', 'push', 'read'].some((name) => Object.hasOwn(raw, name))
+  return readableFlowing === null && !readableDidRead && !watched && raw.listenerCount('data') === 0
 }
 
 /**

@@ -103,7 +103,7 @@ export class RequestCaller {
 function connectionOf(raw: FastifyRequest['raw']): Connection | undefined {
   return 'stream' in raw
     ? ((raw as unknown as Http2ServerRequest).stream.session as Connection | undefined)
-    : (raw.socket as Connection)
+    : ((raw.socket as Connection | null) ?? undefined)
 }
 
 /** Fastify would show a client what was thrown, and a log the cause of an error: it may be a credential. */

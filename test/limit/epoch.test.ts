@@ -1,5 +1,7 @@
 import t from 'tap'
+import { createLimiter } from '../../src/index.ts'
 import type { EpochLimit } from '../../src/limit/limit.ts'
+import { apiKey } from '../support/limiter-of.ts'
 import { Key } from './kind-contract.ts'
 
 /** A limit of `count` per epoch with a source that can be set. */
@@ -109,4 +111,31 @@ t.test('a source that fails between the decision and the record counts as standi
       t.equal(key.remainingUnits(), 1)
     }
   }
+})
+
+t.test('RATE-001: an epoch that asks the limiter about somebody else changes nothing for who spends', async (t) => {
+  const other = apiKey('other')
+  let ask = (): unknown => undefined
+  const epoch = () => {
+    ask()
+    return 1
+  }
+  const limiter = createLimiter({
+    rateLimits: { categories: { request: { default: [{ kind: 'epoch', count: 2, epoch }] } } },
+  })
+  const questions: (() => unknown)[] = [
+    () => limiter.resolve(other),
+    () => limiter.remaining(other, 'publish'),
+    () => limiter.spend(other, 'publish', 1),
+  ]
+  for (const [i, question] of questions.entries()) {
+    ask = question
+    const caller = apiKey(`caller ${i}`)
+    t.same(
+      [1, 2, 3].map(() => limiter.spend(caller, 'request', 1).admitted),
+      [true, true, false],
+    )
+  }
+  ask = () => undefined
+  t.equal(limiter.remaining(other, 'request')[0]?.units, 2)
 })
