@@ -20,7 +20,7 @@ const setups: readonly ServerSetup[] = [false, true].flatMap((http2) => limiters
 export const p2: Benchmark<Sizes> = {
   id: 'P2',
   title: 'admitted unary RPC: processor time of the server for a request',
-  async run({ sizes: { requests, requestRounds }, progress }) {
+  async run({ sizes: { requests, requestWarmUps, requestRounds }, progress }) {
     progress('starting servers')
     const figures = await withFolder((folder) =>
       withChildren(
@@ -34,8 +34,8 @@ export const p2: Benchmark<Sizes> = {
             mustBe('admitted', taken, requests)
             return taken.cpuUs
           })
-          // Until everything is compiled.
-          for (let warm = 0; warm < 2; warm++) for (const measure of measures) await measure()
+          // Until everything is compiled, which takes some ten thousand requests.
+          for (let warm = 0; warm < requestWarmUps; warm++) for (const measure of measures) await measure()
           return meansOf(await interleave(requestRounds, measures, progress))
         },
       ),

@@ -13,6 +13,8 @@ export interface Sizes {
   readonly curveRounds: number
   /** Requests of one measurement in P2, with a small message. */
   readonly requests: number
+  /** Measurements before, which do not count. */
+  readonly requestWarmUps: number
   readonly requestRounds: number
   /** Requests of one measurement in P3, each of 64 KiB. */
   readonly largeRequests: number
@@ -40,6 +42,7 @@ export const fullSizes: Sizes = {
   curveVisited: 300_000,
   curveRounds: 5,
   requests: 1000,
+  requestWarmUps: 14,
   requestRounds: 24,
   largeRequests: 600,
   largeWarmUps: 2,
@@ -62,6 +65,7 @@ export const smokeSizes: Sizes = {
   curveVisited: 50,
   curveRounds: 2,
   requests: 20,
+  requestWarmUps: 1,
   requestRounds: 2,
   largeRequests: 10,
   largeWarmUps: 1,
