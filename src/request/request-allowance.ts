@@ -1,5 +1,4 @@
 import type { Http2ServerRequest } from 'node:http2'
-import type { Socket } from 'node:net'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type HandlerSpends, undeclaredSpend } from '../charge/handler-spend.ts'
@@ -198,7 +197,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { raw } = this.#request
     if ('stream' in raw) return (raw as unknown as Http2ServerRequest).stream.destroyed
     // A request whose body was given up does not know its socket any more.
-    return (raw.socket as Socket | null)?.destroyed ?? true
+    return (raw.socket as typeof raw.socket | null)?.destroyed ?? true
   }
 
   /** Spends in a category by its number. Returns the rejection when it is denied. */
