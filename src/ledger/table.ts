@@ -1,4 +1,4 @@
-import { type Instant, isLater, LATEST_INSTANT } from '../limit/instant.ts'
+import { type Instant, isLater, LATEST_INSTANT, NANOS_PER_SECOND } from '../limit/instant.ts'
 import { MAX_LIMITS } from '../limit/ranges.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { PRICE_NUMBERS } from './price-list.ts'
@@ -62,23 +62,17 @@ export class Table {
     const d = print.d ^ salt.d
     const group = this.#groupOf(a)
     const home = slotOf(group, homeOf(b))
-    if (words[home] === a && words[home + 1] === b && words[home + 2] === c && words[home + 3] === d) return home
+    if (isOf(words, home, a, b, c, d)) return home
     for (let i = 0; i < SLOTS_PER_GROUP; i++) {
       const slot = slotOf(group, i)
-      if (words[slot] === a && words[slot + 1] === b && words[slot + 2] === c && words[slot + 3] === d) return slot
+      if (isOf(words, slot, a, b, c, d)) return slot
     }
     return -1
   }
 
   /** Whether a slot that was the fingerprint's still is. */
   isAt(slot: number, print: Fingerprint, salt: Fingerprint): boolean {
-    const words = this.#words
-    return (
-      words[slot] === (print.a ^ salt.a) &&
-      words[slot + 1] === (print.b ^ salt.b) &&
-      words[slot + 2] === (print.c ^ salt.c) &&
-      words[slot + 3] === (print.d ^ salt.d)
-    )
+    return isOf(this.#words, slot, print.a ^ salt.a, print.b ^ salt.b, print.c ^ salt.c, print.d ^ salt.d)
   }
 
   /**
@@ -147,7 +141,7 @@ export class Table {
     for (let i = 0; i < limits; i++) {
       const at = placeOf(slot, i)
       const low = words[at + 1]!
-      const debtNs = (secondsOf(words[at]!, low) - nowSeconds) * 1e9 + ((low & NANOS_MASK) - nowNanos)
+      const debtNs = (secondsOf(words[at]!, low) - nowSeconds) * NANOS_PER_SECOND + ((low & NANOS_MASK) - nowNanos)
       if (debtNs > prices[PRICE_NUMBERS * i]!) return false
     }
     return true
@@ -169,8 +163,8 @@ export class Table {
       }
       seconds += prices[PRICE_NUMBERS * i + 1]!
       nanos += prices[PRICE_NUMBERS * i + 2]!
-      if (nanos >= 1e9) {
-        nanos -= 1e9
+      if (nanos >= NANOS_PER_SECOND) {
+        nanos -= NANOS_PER_SECOND
         seconds += 1
       }
       if (seconds > LATEST_INSTANT.seconds) {
@@ -217,6 +211,11 @@ export class Table {
   #groupOf(a: number): number {
     return Math.floor(((a >>> 0) * this.#groups) / 2 ** 32) * GROUP_WORDS
   }
+}
+
+/** Whether a slot is that of this fingerprint. */
+function isOf(words: Int32Array, slot: number, a: number, b: number, c: number, d: number): boolean {
+  return words[slot] === a && words[slot + 1] === b && words[slot + 2] === c && words[slot + 3] === d
 }
 
 /** In which slot of its group a fingerprint whose second word is `b` is at home. */

@@ -94,7 +94,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #chargeFound({ caller }: Identified, charge: FirstCharge): Denial | undefined {
-    if (this.#isAnswered) return undefined
+    if (this.#isAnswered()) return undefined
     const { limiter } = this.#services
     if (this.#ofCaller === undefined && this.#charged === undefined) this.#ofCaller = charge
     else this.#noteOfCaller(charge)
@@ -135,7 +135,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
       throw error
     }
     const late = (caller: ResolvedCaller) => {
-      if (this.#isAnswered) return release()
+      if (this.#isAnswered()) return release()
       return orRelease(() => this.#chargeLate(caller, charges, made)) ?? commit()
     }
     let caller: ResolvedCaller | Promise<ResolvedCaller>
@@ -146,7 +146,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     if (!(caller instanceof Promise)) return late(caller)
     // Whoever waits no longer has had it looked into who they are. It must not be held for as long as that takes, which may be for ever.
-    const reply = this.#reply
+    const reply = this.#reply()
     if (reply !== null && made.some(({ isEmpty }) => !isEmpty)) onEnd(reply, commit)
     return caller.then(late, rejected)
   }
@@ -243,13 +243,13 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     })
   }
 
-  get #reply(): FastifyReply | null {
+  #reply(): FastifyReply | null {
     return this.#services.replyTo(this.#request)
   }
 
   /** Whether Fastify's handlerTimeout has answered meanwhile: nothing will be done for the request then. */
-  get #isAnswered(): boolean {
-    return this.#reply?.sent === true
+  #isAnswered(): boolean {
+    return this.#reply()?.sent === true
   }
 
   /** What the request was charged against, by category, in the order of its charges. */
@@ -336,7 +336,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #releaseAtEnd(made: Reservation): void {
-    const reply = this.#reply
+    const reply = this.#reply()
     if (reply === null) {
       made.release()
       throw new Error(

@@ -89,3 +89,14 @@ const unchunked = (text: string, start: number) => {
     at = next
   }
 }
+
+/** Sends no more, and waits until the server has closed the connection: the message that says what came meanwhile. */
+export const closeOf = async ({ response, socket, closed }: RawSocket): Promise<string> => {
+  const none = response().then(
+    () => 'another answer',
+    ({ message }: Error) => message,
+  )
+  socket.end()
+  await closed
+  return none
+}
