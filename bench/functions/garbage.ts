@@ -8,7 +8,8 @@ const program = join(import.meta.dirname, 'garbage-child.ts')
 
 /** How often the garbage collector ran, by its own trace, while a subject spent so often: a multiple of the callers. */
 export async function collectionsDuring(subject: SubjectName, callers: number, spends: number): Promise<number> {
-  const flags = ['--trace-gc', '--expose-gc', program]
+  // Compiled at once, so that no spend runs uncompiled because a thread that compiles had to wait.
+  const flags = ['--no-concurrent-recompilation', '--trace-gc', '--expose-gc', program]
   const args = ['--subject', subject, '--callers', String(callers), '--spends', String(spends)]
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, ...args], { env: bareEnv })
   return collectionsIn(stdout)

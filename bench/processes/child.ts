@@ -1,10 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** As little of the surroundings as can be: test runners and coverage hook into every Node below them. */
-const { NODE_OPTIONS: _options, NODE_V8_COVERAGE: _coverage, ...env } = process.env
+const { NODE_OPTIONS: _options, NODE_V8_COVERAGE: _coverage, ...rest } = process.env
 
-export { env as bareEnv }
+/** As little of the surroundings as can be: test runners and coverage hook into every Node below them. */
+export const bareEnv = {
+  ...rest,
+  // tap puts its hooks back into whatever is started, but not what has been said of them: with coverage, V8 compiles otherwise.
+  _TAPJS_PROCESSINFO_COVERAGE_: '0',
+}
 
 export type Answer = { readonly value: unknown } | { readonly error: string }
 
@@ -23,7 +27,11 @@ export class Child {
 
   /** Starts a program that calls `answer`. @param setup What its `answer` is given first. */
   static async start(program: string, setup: unknown, execArgv: readonly string[] = []): Promise<Child> {
-    const process = fork(program, { env, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const process = fork(program, {
+      env: bareEnv,
+      execArgv: [...execArgv],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
     const child = new Child(process, program)
     try {
       await child.ask(setup)
