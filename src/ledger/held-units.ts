@@ -19,6 +19,11 @@ export class HeldUnits {
   readonly #instant: Instant = { seconds: 0, nanos: 0 }
   #open = 0
 
+  /** Whether no key holds anything. */
+  get isNone(): boolean {
+    return this.#open === 0
+  }
+
   /** How many units a key holds. */
   of(table: Table, print: Fingerprint): number {
     return this.#open === 0 ? 0 : this.#read(table, table.find(print, this.#salt))

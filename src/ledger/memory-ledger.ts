@@ -140,8 +140,7 @@ export class MemoryLedger {
     if (cost === 0) return undefined
     const print = meter instanceof TableMeter ? key : { a: key.a, b: key.b, c: key.c, d: key.d }
     const now = this.#timeline.read()
-    if (meter.spend(print, cost, now)) return undefined
-    return meter.exceeded(print, cost, now, false).map((one) => ({ bound, ...one }))
+    return meter.spend(print, cost, now) ? undefined : exceededOf([{ bound, meter, print }], cost, now)
   }
 
   /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */

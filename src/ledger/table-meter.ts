@@ -18,6 +18,8 @@ export class TableMeter implements Meter {
   readonly #salt = randomSalt()
   readonly #held = new HeldUnits()
   readonly #prices: PriceList
+  /** Whether a slot's body holds all of its instants. */
+  readonly #isShort: boolean
   /** Of the key just weighed. */
   #slot = -1
   #heldUnits = 0
@@ -29,13 +31,14 @@ export class TableMeter implements Meter {
     this.limits = limits
     this.#tableOf = tableOf
     this.#prices = new PriceList(limits)
+    this.#isShort = limits.length < MAX_LIMITS
   }
 
   weigh(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
     const table = this.#known ?? this.#table()
     this.#slot = table.find(print, this.#salt)
     this.#heldUnits = this.#held.of(table, print)
-    if (this.#slot !== -1) table.save(this.#slot, this.#saved)
+    if (this.#slot !== -1) table.save(this.#slot, this.limits.length, this.#saved)
     return this.#fitsNow(table, units, now)
   }
 
@@ -45,13 +48,19 @@ export class TableMeter implements Meter {
     if (slot === -1 || !table.isAt(slot, print, this.#salt)) {
       slot = table.claim(print, this.#salt, now)
       // Another meter that the spend concerns has taken its slot, since it was weighed.
-      if (this.#slot !== -1) table.restore(slot, this.#saved)
+      if (this.#slot !== -1) table.restore(slot, this.limits.length, this.#saved)
     }
     table.charge(slot, this.limits.length, this.#prices.of(units), now)
   }
 
   spend(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
     const table = this.#known ?? this.#table()
+    const prices = this.#prices.of(units)
+    if (this.#isShort && this.#held.isNone && table.chargeAtHome(print, this.#salt, prices, now)) return true
+    return this.#spendAnywhere(table, print, units, now)
+  }
+
+  #spendAnywhere(table: Table, print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
     this.#slot = table.find(print, this.#salt)
     this.#heldUnits = this.#held.of(table, print)
     if (!this.#fitsNow(table, units, now)) return false

@@ -112,9 +112,9 @@ export class Table {
     words[at + 1] = lowWord(seconds, nanos)
   }
 
-  /** Copies all instants of a slot into two words each. */
-  save(slot: number, saved: Int32Array): void {
-    for (let limit = 0; limit < MAX_LIMITS; limit++) {
+  /** Copies the instants of the first `limits` limits of a slot into two words each. */
+  save(slot: number, limits: number, saved: Int32Array): void {
+    for (let limit = 0; limit < limits; limit++) {
       const at = placeOf(slot, limit)
       saved[2 * limit] = this.#words[at]!
       saved[2 * limit + 1] = this.#words[at + 1]!
@@ -122,12 +122,66 @@ export class Table {
   }
 
   /** Gives a slot the instants that were saved of another. */
-  restore(slot: number, saved: Int32Array): void {
-    for (let limit = 0; limit < MAX_LIMITS; limit++) {
+  restore(slot: number, limits: number, saved: Int32Array): void {
+    for (let limit = 0; limit < limits; limit++) {
       const at = placeOf(slot, limit)
       this.#words[at] = saved[2 * limit]!
       this.#words[at + 1] = saved[2 * limit + 1]!
     }
+  }
+
+  /**
+   * Charges a spend under one limit or two in one go, if it fits and the slot is where it mostly is: at the home of the fingerprint
+   * `print` XOR `salt`, with instants before 2³¹ s. Returns whether it did; if not, nothing is changed, and it is for
+   * `find`, `fits` and `charge` to tell why.
+   *
+   * What this is for is to be short: loads of the next spend begin while the processor waits for the slot, as long as few
+   * instructions lie between them.
+   * @param prices As of `PriceList`.
+   */
+  chargeAtHome(print: Fingerprint, salt: Fingerprint, prices: Float64Array, now: Readonly<Instant>): boolean {
+    const words = this.#words
+    const a = print.a ^ salt.a
+    const b = print.b ^ salt.b
+    const slot = slotOf(this.#groupOf(a), homeOf(b))
+    const nowSeconds = now.seconds
+    const nowNanos = now.nanos
+    if (!isOf(words, slot, a, b, print.c ^ salt.c, print.d ^ salt.d)) return false
+    let seconds = words[slot + PRINT_WORDS]!
+    let nanos = words[slot + PRINT_WORDS + 1]!
+    let seconds2 = words[slot + PRINT_WORDS + 2]!
+    let nanos2 = words[slot + PRINT_WORDS + 3]!
+    // A negative number of seconds is one of 2³¹ or more, as are those of which bits stand with the nanoseconds.
+    if ((seconds | seconds2) < 0 || ((nanos | nanos2) & ~NANOS_MASK) !== 0) return false
+    const debtNs = (seconds - nowSeconds) * NANOS_PER_SECOND + (nanos - nowNanos)
+    const debtNs2 = (seconds2 - nowSeconds) * NANOS_PER_SECOND + (nanos2 - nowNanos)
+    if (debtNs > prices[0]! || debtNs2 > prices[PRICE_NUMBERS]!) return false
+    if (debtNs < 0) {
+      seconds = nowSeconds
+      nanos = nowNanos
+    }
+    if (debtNs2 < 0) {
+      seconds2 = nowSeconds
+      nanos2 = nowNanos
+    }
+    seconds += prices[1]!
+    nanos += prices[2]!
+    if (nanos >= NANOS_PER_SECOND) {
+      nanos -= NANOS_PER_SECOND
+      seconds += 1
+    }
+    seconds2 += prices[PRICE_NUMBERS + 1]!
+    nanos2 += prices[PRICE_NUMBERS + 2]!
+    if (nanos2 >= NANOS_PER_SECOND) {
+      nanos2 -= NANOS_PER_SECOND
+      seconds2 += 1
+    }
+    if (seconds >= 2 ** 31 || seconds2 >= 2 ** 31) return false
+    words[slot + PRINT_WORDS] = seconds
+    words[slot + PRINT_WORDS + 1] = nanos
+    words[slot + PRINT_WORDS + 2] = seconds2
+    words[slot + PRINT_WORDS + 3] = nanos2
+    return true
   }
 
   /**

@@ -1,13 +1,13 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Instant } from '../limit/instant.ts'
-import { LATEST_INSTANT, NANOS_PER_SECOND } from '../limit/instant.ts'
+import { isLater, LATEST_INSTANT, NANOS_PER_SECOND } from '../limit/instant.ts'
 
 /** A ledger's own time: what its clock says, counted from when the ledger was made, never going back. */
 export class Timeline {
   readonly #clock: Clock
   readonly #start: bigint
   readonly #startInstant: Instant = { seconds: 0, nanos: 0 }
-  readonly #reading: Instant = { seconds: 0, nanos: 0 }
+  readonly #elapsed: Instant = { seconds: 0, nanos: 0 }
   readonly #now: Instant = { seconds: 0, nanos: 0 }
 
   constructor(clock: Clock) {
@@ -19,31 +19,31 @@ export class Timeline {
   /** The time now. The same object each time, overwritten by the next call. */
   read(): Readonly<Instant> {
     const now = this.#now
-    let seconds: number
-    let nanos: number
-    if (this.#clock.readInto !== undefined) {
-      this.#clock.readInto(this.#reading)
-      seconds = this.#reading.seconds - this.#startInstant.seconds
-      nanos = this.#reading.nanos - this.#startInstant.nanos
-      if (nanos < 0) {
-        nanos += NANOS_PER_SECOND
-        seconds -= 1
-      }
+    const elapsed = this.#elapsed
+    if (this.#clock.readInto === undefined) {
+      this.#splitInto(elapsed)
     } else {
-      const ns = this.#clock.now() - this.#start
-      const whole = ns / 1_000_000_000n
-      seconds = Number(whole)
-      nanos = Number(ns - whole * 1_000_000_000n)
-    }
-    if (seconds > LATEST_INSTANT.seconds) {
-      seconds = LATEST_INSTANT.seconds
-      nanos = LATEST_INSTANT.nanos
+      this.#clock.readInto(elapsed)
+      elapsed.seconds -= this.#startInstant.seconds
+      elapsed.nanos -= this.#startInstant.nanos
+      if (elapsed.nanos < 0) {
+        elapsed.nanos += NANOS_PER_SECOND
+        elapsed.seconds -= 1
+      }
     }
     // A clock that went back stands still, as does one set to before the ledger's start (whose parts are negative).
-    if (seconds > now.seconds || (seconds === now.seconds && nanos > now.nanos)) {
-      now.seconds = seconds
-      now.nanos = nanos
+    if (isLater(elapsed, now)) {
+      now.seconds = elapsed.seconds
+      now.nanos = elapsed.nanos
+      if (now.seconds > LATEST_INSTANT.seconds) Object.assign(now, LATEST_INSTANT)
     }
     return now
+  }
+
+  #splitInto(elapsed: Instant): void {
+    const ns = this.#clock.now() - this.#start
+    const whole = ns / 1_000_000_000n
+    elapsed.seconds = Number(whole)
+    elapsed.nanos = Number(ns - whole * 1_000_000_000n)
   }
 }

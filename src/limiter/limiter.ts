@@ -201,16 +201,7 @@ export class Limiter {
 
   /** @internal The number of a category. @throws RangeError when it is not declared. */
   categoryId(category: string): number {
-    if (category === this.#lastCategory) return this.#lastId
-    const id = this.policy.categoryId(category)
-    if (id === -1) {
-      throw new RangeError(
-        `category ${JSON.stringify(category)} is not declared in rateLimits.categories; declared are ${this.policy.categories.join(', ')}`,
-      )
-    }
-    this.#lastCategory = category
-    this.#lastId = id
-    return id
+    return category === this.#lastCategory ? this.#lastId : this.#findCategory(category)
   }
 
   /** @internal As `resolve`, with what bounds go by in two parts. */
@@ -332,6 +323,18 @@ export class Limiter {
   /** @internal Counts checked bounds that are written at this path. @throws AllowanceOptionsError when there is no room. */
   count(bounds: readonly Bound<unknown>[], path: string, part: Part): BoundSet {
     return countBounds(bounds, this.#ledger, (name) => this.categoryId(name), path, part)
+  }
+
+  #findCategory(category: string): number {
+    const id = this.policy.categoryId(category)
+    if (id === -1) {
+      throw new RangeError(
+        `category ${JSON.stringify(category)} is not declared in rateLimits.categories; declared are ${this.policy.categories.join(', ')}`,
+      )
+    }
+    this.#lastCategory = category
+    this.#lastId = id
+    return id
   }
 
   #isResolved(caller: Caller): caller is ResolvedCaller {
