@@ -1,14 +1,15 @@
 import type { Clock } from '../clock/clock.ts'
 import type { EarnedBackLimit } from '../limit/earned-back.ts'
 import type { Instant } from '../limit/instant.ts'
-import type { CountedLimit } from '../limit/limit.ts'
+import { type CountedLimit, isEarnedBack } from '../limit/limit.ts'
 import type { Account } from './account.ts'
+import { AccountList } from './account-list.ts'
 import type { Fingerprint, FingerprintBuffer } from './fingerprint.ts'
-import { Fingerprinter } from './fingerprint.ts'
+import { emptyFingerprint, Fingerprinter } from './fingerprint.ts'
 import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Overflow } from './records.ts'
 import { RecordsMeter } from './records-meter.ts'
-import { Table } from './table.ts'
+import { GROUP_BYTES, Table } from './table.ts'
 import { TableMeter } from './table-meter.ts'
 import { Timeline } from './timeline.ts'
 
@@ -33,6 +34,12 @@ export interface MeterOptions {
 
 /** What the options ask for takes of the `first` part, whose rest is the table's; what is made while the app runs, of what is `kept`. */
 export type Part = 'first' | 'kept'
+
+/** The memory of a meter that has its own, and which part it was taken from. */
+interface Owned {
+  readonly part: Part
+  readonly memory: { readonly bytes: number; readonly forgotten: number }
+}
 
 /** Thrown when what meters must remember does not fit into the memory that there is. */
 export class LedgerFullError extends Error {
@@ -62,8 +69,10 @@ export class MemoryLedger {
   readonly #minTableBytes: number
   readonly #timeline: Timeline
   readonly #fingerprinter = new Fingerprinter()
-  /** Which part of the memory each takes from. */
-  readonly #records = new Map<RecordsMeter, Part>()
+  /** Of the account that is spent in. */
+  readonly #print = emptyFingerprint()
+  /** What meters have for themselves. */
+  readonly #owned = new Map<Meter, Owned>()
   /** Bytes taken, of the memory without what is kept and of that. */
   readonly #taken: Record<Part, number> = { first: 0, kept: 0 }
   #forgottenByDisposed = 0
@@ -101,37 +110,42 @@ export class MemoryLedger {
     if (options === undefined) {
       return new TableMeter(limits as readonly EarnedBackLimit[], () => this.#allocatedTable())
     }
-    const bytes = RecordsMeter.bytes(limits, options.keys)
+    // For one key a table of its own is as good as a record, and faster.
+    const earnedBack = options.keys === 0 && limits.every(isEarnedBack) ? limits : undefined
+    const bytes = earnedBack ? GROUP_BYTES : RecordsMeter.bytes(limits, options.keys)
     const part = bytes > this.#available(wanted) ? 'first' : wanted
     const available = this.#available(part)
     if (bytes > available) throw new LedgerFullError(bytes, this.#available(wanted), wanted)
-    const meter = new RecordsMeter(limits, options.keys, options.overflow)
     this.#taken[part] += bytes
-    this.#records.set(meter, part)
-    return meter
+    if (earnedBack !== undefined) {
+      const table = new Table(GROUP_BYTES)
+      return this.#owning(new TableMeter(earnedBack, () => table), part, table)
+    }
+    const meter = new RecordsMeter(limits, options.keys, options.overflow)
+    return this.#owning(meter, part, meter)
   }
 
   /** Gives the memory of a meter back, which must not be used any more. */
   dispose(meter: Meter): void {
-    const part = this.#records.get(meter as RecordsMeter)
-    if (!(meter instanceof RecordsMeter) || part === undefined) return
-    this.#records.delete(meter)
-    this.#taken[part] -= meter.bytes
-    this.#forgottenByDisposed += meter.forgotten
+    const owned = this.#owned.get(meter)
+    if (owned === undefined) return
+    this.#owned.delete(meter)
+    this.#taken[owned.part] -= owned.memory.bytes
+    this.#forgottenByDisposed += owned.memory.forgotten
   }
 
   /**
    * Records one spend in every account, or, when one does not admit it, in none and returns why.
    * @param cost Whole units, 0 … 2⁵³ − 1. A spend of 0 is always admitted and leaves no trace.
    */
-  spend(accounts: readonly Account[], cost: number): BoundExceeded[] | undefined {
+  spend(accounts: AccountList | readonly Account[], cost: number): BoundExceeded[] | undefined {
     if (cost === 0 || accounts.length === 0) return undefined
+    const list = accounts instanceof AccountList ? accounts : new AccountList(accounts)
     const now = this.#timeline.read()
-    if (!weigh(accounts, cost, now)) return exceededOf(accounts, cost, now)
-    for (let i = 0; i < accounts.length; i++) {
-      const { meter, print } = accounts[i]!
-      meter.record(print, cost, now)
-    }
+    if (list.isInTables && this.#spendAtOnce(list, cost, now)) return undefined
+    const all = list.all()
+    if (!weigh(all, cost, now)) return exceededOf(all, cost, now)
+    for (const { meter, print } of all) meter.record(print, cost, now)
     return undefined
   }
 
@@ -197,8 +211,29 @@ export class MemoryLedger {
   stats(): { slots: number; bytes: number; forgotten: number } {
     const { slots, bytes, forgotten } = this.#allocatedTable()
     let all = forgotten + this.#forgottenByDisposed
-    for (const meter of this.#records.keys()) all += meter.forgotten
+    for (const { memory } of this.#owned.values()) all += memory.forgotten
     return { slots, bytes: bytes + this.#taken.first + this.#taken.kept, forgotten: all }
+  }
+
+  /** Spends in all accounts, one after the other, if that is simple; otherwise in none. */
+  #spendAtOnce(accounts: AccountList, units: number, now: Readonly<Instant>): boolean {
+    const print = this.#print
+    // All of them first, so that their slots are waited for together.
+    for (let i = 0; i < accounts.length; i++) {
+      accounts.printInto(print, i)
+      if (!(accounts.meter(i) as TableMeter).isReady(print)) return false
+    }
+    for (let i = 0; i < accounts.length; i++) {
+      if ((accounts.meter(i) as TableMeter).spendAtOnce(units, now)) continue
+      for (let done = 0; done < i; done++) (accounts.meter(done) as TableMeter).takeBack()
+      return false
+    }
+    return true
+  }
+
+  #owning(meter: Meter, part: Part, memory: Owned['memory']): Meter {
+    this.#owned.set(meter, { part, memory })
+    return meter
   }
 
   /** Bytes that a further meter may take. */

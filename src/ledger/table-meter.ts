@@ -55,9 +55,33 @@ export class TableMeter implements Meter {
 
   spend(print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
     const table = this.#known ?? this.#table()
-    const prices = this.#prices.of(units)
-    if (this.#isShort && this.#held.isNone && table.chargeAtHome(print, this.#salt, prices, now)) return true
+    if (this.#isShort && this.#held.isNone) {
+      const prices = this.#prices.of(units)
+      const slot = table.atHome(print, this.#salt)
+      if (slot !== -1 && table.chargeInOneGo(slot, prices, now)) return true
+    }
     return this.#spendAnywhere(table, print, units, now)
+  }
+
+  /** Whether `spendAtOnce` is likely to. */
+  isReady(print: Fingerprint): boolean {
+    if (!this.#isShort || !this.#held.isNone) return false
+    this.#slot = this.#table().atHome(print, this.#salt)
+    return this.#slot !== -1
+  }
+
+  /**
+   * Spends units of the key that is ready, as one of several meters that a spend concerns, if they fit and that is simple;
+   * otherwise changes nothing. Until the next call, `takeBack` makes it undone.
+   */
+  spendAtOnce(units: number, now: Readonly<Instant>): boolean {
+    const table = this.#table()
+    table.save(this.#slot, this.limits.length, this.#saved)
+    return table.chargeInOneGo(this.#slot, this.#prices.of(units), now)
+  }
+
+  takeBack(): void {
+    this.#table().restore(this.#slot, this.limits.length, this.#saved)
   }
 
   #spendAnywhere(table: Table, print: Fingerprint, units: number, now: Readonly<Instant>): boolean {

@@ -3,12 +3,16 @@ import { MAX_LIMITS } from '../limit/ranges.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { PRICE_NUMBERS } from './price-list.ts'
 
+/** In nanoseconds. Named here, as V8 looks up what is imported each time. */
+const SECOND = NANOS_PER_SECOND
 const SLOTS_PER_GROUP = 8
 /** A slot's body, half a cache line: the fingerprint, and two words for each of the first two limits' instants. */
 const BODY_WORDS = 8
 const PRINT_WORDS = 4
 /** With two words for each slot's third instant. */
 const GROUP_WORDS = SLOTS_PER_GROUP * (BODY_WORDS + 2)
+/** Of the smallest table. */
+export const GROUP_BYTES = GROUP_WORDS * Int32Array.BYTES_PER_ELEMENT
 /**
  * Where the bodies begin. Large arrays begin 16 bytes behind a page where malloc makes them, and a group is as long as five cache
  * lines: like this, no body stretches over two of them.
@@ -36,7 +40,7 @@ export class Table {
 
   /** @param bytes What the table may take, at least 320 (one group). */
   constructor(bytes: number) {
-    this.#groups = Math.floor(bytes / (GROUP_WORDS * Int32Array.BYTES_PER_ELEMENT))
+    this.#groups = Math.floor(bytes / GROUP_BYTES)
     this.#words = new Int32Array(this.#groups * GROUP_WORDS)
   }
 
@@ -68,6 +72,14 @@ export class Table {
       if (isOf(words, slot, a, b, c, d)) return slot
     }
     return -1
+  }
+
+  /** The slot where the fingerprint `print` XOR `salt` is at home, or -1 where it is not there. */
+  atHome(print: Fingerprint, salt: Fingerprint): number {
+    const a = print.a ^ salt.a
+    const b = print.b ^ salt.b
+    const slot = slotOf(this.#groupOf(a), homeOf(b))
+    return isOf(this.#words, slot, a, b, print.c ^ salt.c, print.d ^ salt.d) ? slot : -1
   }
 
   /** Whether a slot that was the fingerprint's still is. */
@@ -131,31 +143,26 @@ export class Table {
   }
 
   /**
-   * Charges a spend under one limit or two in one go, if it fits and the slot is where it mostly is: at the home of the fingerprint
-   * `print` XOR `salt`, with instants before 2³¹ s. Returns whether it did; if not, nothing is changed, and it is for
-   * `find`, `fits` and `charge` to tell why.
+   * Charges a spend under one limit or two in one go, if it fits and their instants are before 2³¹ s. Returns whether it did; if
+   * not, nothing is changed, and it is for `fits` and `charge` to tell why.
    *
-   * What this is for is to be short: loads of the next spend begin while the processor waits for the slot, as long as few
-   * instructions lie between them.
+   * What this is for is to be short: the next spend begins to load what it needs while the processor waits for this slot,
+   * as long as few instructions lie between them.
    * @param prices As of `PriceList`.
    */
-  chargeAtHome(print: Fingerprint, salt: Fingerprint, prices: Float64Array, now: Readonly<Instant>): boolean {
+  chargeInOneGo(slot: number, prices: Float64Array, now: Readonly<Instant>): boolean {
     const words = this.#words
-    const a = print.a ^ salt.a
-    const b = print.b ^ salt.b
-    const slot = slotOf(this.#groupOf(a), homeOf(b))
     const nowSeconds = now.seconds
     const nowNanos = now.nanos
-    if (!isOf(words, slot, a, b, print.c ^ salt.c, print.d ^ salt.d)) return false
     let seconds = words[slot + PRINT_WORDS]!
     let nanos = words[slot + PRINT_WORDS + 1]!
     let seconds2 = words[slot + PRINT_WORDS + 2]!
     let nanos2 = words[slot + PRINT_WORDS + 3]!
     // A negative number of seconds is one of 2³¹ or more, as are those of which bits stand with the nanoseconds.
     if ((seconds | seconds2) < 0 || ((nanos | nanos2) & ~NANOS_MASK) !== 0) return false
-    const debtNs = (seconds - nowSeconds) * NANOS_PER_SECOND + (nanos - nowNanos)
-    const debtNs2 = (seconds2 - nowSeconds) * NANOS_PER_SECOND + (nanos2 - nowNanos)
-    if (debtNs > prices[0]! || debtNs2 > prices[PRICE_NUMBERS]!) return false
+    const debtNs = (seconds - nowSeconds) * SECOND + (nanos - nowNanos)
+    const debtNs2 = (seconds2 - nowSeconds) * SECOND + (nanos2 - nowNanos)
+    if (debtNs > prices[0]! || debtNs2 > prices[3]!) return false
     if (debtNs < 0) {
       seconds = nowSeconds
       nanos = nowNanos
@@ -166,14 +173,14 @@ export class Table {
     }
     seconds += prices[1]!
     nanos += prices[2]!
-    if (nanos >= NANOS_PER_SECOND) {
-      nanos -= NANOS_PER_SECOND
+    if (nanos >= SECOND) {
+      nanos -= SECOND
       seconds += 1
     }
-    seconds2 += prices[PRICE_NUMBERS + 1]!
-    nanos2 += prices[PRICE_NUMBERS + 2]!
-    if (nanos2 >= NANOS_PER_SECOND) {
-      nanos2 -= NANOS_PER_SECOND
+    seconds2 += prices[4]!
+    nanos2 += prices[5]!
+    if (nanos2 >= SECOND) {
+      nanos2 -= SECOND
       seconds2 += 1
     }
     if (seconds >= 2 ** 31 || seconds2 >= 2 ** 31) return false

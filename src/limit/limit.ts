@@ -1,3 +1,5 @@
+import type { EarnedBackLimit } from './earned-back.ts'
+
 /** At most `count` units for every window, in one of three ways. */
 export interface TimedLimit {
   /**
@@ -47,3 +49,8 @@ export interface HoldLimit {
 
 /** Whatever a meter can count by. */
 export type CountedLimit = Limit | HoldLimit
+
+/** Whether units under a limit come back continuously, which is what the fixed table has room for. */
+export function isEarnedBack(limit: CountedLimit): limit is EarnedBackLimit {
+  return limit.kind === undefined || limit.kind === 'earned_back'
+}

@@ -1,4 +1,4 @@
-import { type Account, KeyAccount } from '../ledger/account.ts'
+import type { Account } from '../ledger/account.ts'
 import type { Fingerprint } from '../ledger/fingerprint.ts'
 import { LedgerFullError, type MemoryLedger, type MeterOptions, type Part } from '../ledger/memory-ledger.ts'
 import type { Meter } from '../ledger/meter.ts'
@@ -77,7 +77,7 @@ export class BoundSet {
       if (which !== 'all' && target.needsIdentity !== (which === 'after identity')) continue
       const key = boundKey(target, origin, who)
       if (key === undefined) continue
-      accounts.push(key === '' ? shared : new KeyAccount(target.name, meter, this.#ledger.fingerprint(key)))
+      accounts.push(key === '' ? shared : { bound: target.name, meter, print: this.#ledger.fingerprint(key) })
     }
     return accounts
   }
@@ -133,7 +133,7 @@ function count(rows: readonly Row[], ledger: MemoryLedger, path: string, part: P
     if (limits.length === 0) continue
     try {
       const meter = ledger.meter(limits, options, part)
-      counted.push({ target, category, meter, shared: new KeyAccount(target.name, meter, EMPTY_KEY) })
+      counted.push({ target, category, meter, shared: { bound: target.name, meter, print: EMPTY_KEY } })
     } catch (error) {
       problems.push(asProblem(error, `${path}[${index}]`))
     }

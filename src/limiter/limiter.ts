@@ -4,6 +4,7 @@ import { readCaller } from '../caller/caller.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system-clock.ts'
 import type { Account } from '../ledger/account.ts'
+import { AccountList } from '../ledger/account-list.ts'
 import { emptyFingerprint, type FingerprintBuffer } from '../ledger/fingerprint.ts'
 import { MemoryLedger, type Part } from '../ledger/memory-ledger.ts'
 import type { Meter } from '../ledger/meter.ts'
@@ -32,6 +33,8 @@ import {
 } from './denial.ts'
 import { Reservation } from './reservation.ts'
 import {
+  keepAccounts,
+  keptAccounts,
   limiterOf,
   metersOf,
   ownAccounts,
@@ -220,7 +223,7 @@ export class Limiter {
   }
 
   /** @internal Spends in these accounts. @throws RangeError when the cost is none. */
-  spendFrom(accounts: readonly Account[], category: number, cost: number): Denial | undefined {
+  spendFrom(accounts: AccountList | readonly Account[], category: number, cost: number): Denial | undefined {
     checkCost(cost)
     if (!this.policy.enabled) return undefined
     const exceeded = this.#ledger.spend(accounts, cost)
@@ -273,7 +276,7 @@ export class Limiter {
   /** @internal What a spend concerns: the caller's limits, the bounds of the limiter, and those of the route. */
   accounts(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): readonly Account[] {
     const { origin, who } = resolutionOf(caller)
-    const own = this.#accounts(caller, category)
+    const own = this.#accounts(caller, category).all()
     if (ofRoute.length === 0) return own
     return [...own, ...ofRoute.flatMap((bounds) => bounds.accounts(category, 'all', origin, who))]
   }
@@ -342,17 +345,19 @@ export class Limiter {
   }
 
   #accountsOf(caller: Caller, category: number): readonly Account[] {
-    return this.#accounts(this.resolve(caller), category)
+    return this.#accounts(this.resolve(caller), category).all()
   }
 
   /** The caller's own accounts first, and then those of the bounds of the limiter. */
-  #accounts(caller: ResolvedCaller, category: number): readonly Account[] {
-    const resolution = resolutionOf(caller)
-    const known = resolution.accountsOf(category)
-    if (known !== undefined) return known
-    const ofBounds = this.#bounds.accounts(category, 'all', resolution.origin, resolution.who)
-    const found = [...ownAccounts(caller, category), ...ofBounds]
-    resolution.keep(category, found)
+  #accounts(caller: ResolvedCaller, category: number): AccountList {
+    return keptAccounts(caller, category) ?? this.#findAccounts(caller, category)
+  }
+
+  #findAccounts(caller: ResolvedCaller, category: number): AccountList {
+    const { origin, who } = resolutionOf(caller)
+    const ofBounds = this.#bounds.accounts(category, 'all', origin, who)
+    const found = new AccountList([...ownAccounts(caller, category), ...ofBounds])
+    keepAccounts(caller, category, found)
     return found
   }
 

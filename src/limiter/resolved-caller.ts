@@ -1,5 +1,6 @@
 import type { Caller } from '../caller/caller.ts'
-import { type Account, KeyAccount } from '../ledger/account.ts'
+import type { Account } from '../ledger/account.ts'
+import type { AccountList } from '../ledger/account-list.ts'
 import type { Fingerprint, FingerprintBuffer } from '../ledger/fingerprint.ts'
 import type { Attributes, Origin } from '../policy/bound-key.ts'
 import { CALLER_BOUND } from '../policy/target.ts'
@@ -22,6 +23,9 @@ class Resolved {
   readonly #limiter: object
   /** Made when it is first needed: most spends are in the caller's own limits only. */
   #resolution: Resolution | undefined
+  /** The accounts that were asked for last, which are mostly asked for again, and their category. */
+  #accounts: AccountList | undefined
+  #category = -1
 
   constructor(
     caller: Caller,
@@ -66,15 +70,32 @@ class Resolved {
     return caller.#resolution
   }
 
+  /** The accounts that a spend of a category concerns; undefined, if they were not kept. */
+  static keptAccounts(caller: ResolvedCaller, category: number): AccountList | undefined {
+    return caller.#category === category ? caller.#accounts : caller.#resolution?.others?.get(category)
+  }
+
+  /** Keeps the accounts of a category. */
+  static keepAccounts(caller: ResolvedCaller, category: number, accounts: AccountList): void {
+    if (caller.#accounts !== undefined) {
+      const resolution = resolutionOf(caller)
+      resolution.others ??= new Map()
+      resolution.others.set(caller.#category, caller.#accounts)
+    }
+    caller.#accounts = accounts
+    caller.#category = category
+  }
+
   /** The accounts of a caller's own limits. */
   static ownAccounts(caller: Resolved, category: number): Account[] {
     const meter = caller.#meters[category]
     if (meter === undefined) return []
-    return [new KeyAccount(CALLER_BOUND, meter, { a: caller.#a, b: caller.#b, c: caller.#c, d: caller.#d })]
+    const print = { a: caller.#a, b: caller.#b, c: caller.#c, d: caller.#d }
+    return [{ bound: CALLER_BOUND, meter, print }]
   }
 }
 
-export const { limiterOf, metersOf, ownAccounts, printInto, resolutionOf } = Resolved
+export const { keepAccounts, keptAccounts, limiterOf, metersOf, ownAccounts, printInto, resolutionOf } = Resolved
 
 /** Resolves a caller that is normalized. */
 export function resolvedCaller(...known: ConstructorParameters<typeof Resolved>): ResolvedCaller {
