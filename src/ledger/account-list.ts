@@ -5,6 +5,7 @@ import { TableMeter } from './table-meter.ts'
 
 /** Accounts that are written into the object itself. */
 const INLINE = 3
+const NONE = { meter: undefined, print: emptyFingerprint() }
 
 /**
  * The accounts that a spend concerns, as many as there mostly are in one object: for somebody who has not spent for a while,
@@ -14,58 +15,48 @@ export class AccountList {
   readonly length: number
   /** Whether all that is spent in these accounts is remembered in tables. */
   readonly isInTables: boolean
-  #bound0 = ''
-  #meter0: Meter | undefined
-  #a0 = 0
-  #b0 = 0
-  #c0 = 0
-  #d0 = 0
-  #meter1: Meter | undefined
-  #a1 = 0
-  #b1 = 0
-  #c1 = 0
-  #d1 = 0
-  #meter2: Meter | undefined
-  #a2 = 0
-  #b2 = 0
-  #c2 = 0
-  #d2 = 0
-  #bound1 = ''
-  #bound2 = ''
+  readonly #meter0: Meter | undefined
+  readonly #a0: number
+  readonly #b0: number
+  readonly #c0: number
+  readonly #d0: number
+  readonly #meter1: Meter | undefined
+  readonly #a1: number
+  readonly #b1: number
+  readonly #c1: number
+  readonly #d1: number
+  readonly #meter2: Meter | undefined
+  readonly #a2: number
+  readonly #b2: number
+  readonly #c2: number
+  readonly #d2: number
   readonly #further: readonly Account[]
+  readonly #bounds: readonly string[]
+  readonly #all: readonly Account[] | undefined
 
   constructor(accounts: readonly Account[]) {
     this.length = accounts.length
     this.isInTables = accounts.every(({ meter }) => meter instanceof TableMeter)
-    const [first, second, third] = accounts
-    if (first !== undefined) {
-      const { bound, meter, print } = first
-      this.#bound0 = bound
-      this.#meter0 = meter
-      this.#a0 = print.a
-      this.#b0 = print.b
-      this.#c0 = print.c
-      this.#d0 = print.d
-    }
-    if (second !== undefined) {
-      const { bound, meter, print } = second
-      this.#bound1 = bound
-      this.#meter1 = meter
-      this.#a1 = print.a
-      this.#b1 = print.b
-      this.#c1 = print.c
-      this.#d1 = print.d
-    }
-    if (third !== undefined) {
-      const { bound, meter, print } = third
-      this.#bound2 = bound
-      this.#meter2 = meter
-      this.#a2 = print.a
-      this.#b2 = print.b
-      this.#c2 = print.c
-      this.#d2 = print.d
-    }
+    const [first = NONE, second = NONE, third = NONE] = accounts
+    this.#meter0 = first.meter
+    this.#a0 = first.print.a
+    this.#b0 = first.print.b
+    this.#c0 = first.print.c
+    this.#d0 = first.print.d
+    this.#meter1 = second.meter
+    this.#a1 = second.print.a
+    this.#b1 = second.print.b
+    this.#c1 = second.print.c
+    this.#d1 = second.print.d
+    this.#meter2 = third.meter
+    this.#a2 = third.print.a
+    this.#b2 = third.print.b
+    this.#c2 = third.print.c
+    this.#d2 = third.print.d
     this.#further = accounts.slice(INLINE)
+    this.#bounds = accounts.map(({ bound }) => bound)
+    // Otherwise they are needed one by one at every spend.
+    this.#all = this.isInTables ? undefined : accounts
   }
 
   /** The meter of account number `i`. */
@@ -102,13 +93,12 @@ export class AccountList {
   }
 
   /** One by one, in objects of their own. */
-  all(): Account[] {
-    const bounds = [this.#bound0, this.#bound1, this.#bound2]
-    const inline = bounds.slice(0, this.length).map((bound, i) => {
+  all(): readonly Account[] {
+    if (this.#all !== undefined) return this.#all
+    return this.#bounds.map((bound, i) => {
       const print = emptyFingerprint()
       this.printInto(print, i)
       return { bound, meter: this.meter(i), print }
     })
-    return [...inline, ...this.#further]
   }
 }

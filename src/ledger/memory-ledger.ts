@@ -145,7 +145,10 @@ export class MemoryLedger {
     if (list.isInTables && this.#spendAtOnce(list, cost, now)) return undefined
     const all = list.all()
     if (!weigh(all, cost, now)) return exceededOf(all, cost, now)
-    for (const { meter, print } of all) meter.record(print, cost, now)
+    for (let i = 0; i < all.length; i++) {
+      const { meter, print } = all[i]!
+      meter.record(print, cost, now)
+    }
     return undefined
   }
 

@@ -10,10 +10,8 @@ export const PRICE_NUMBERS = 3
 /** The prices of a cost under each limit of a list, as the table takes them. */
 export class PriceList {
   readonly #limits: readonly EarnedBackLimit[]
-  /** Of each price `mostDebtNs`, `seconds` and `nanos`; where there is no limit, those of one that admits everything. */
-  readonly #numbers = Float64Array.from({ length: PRICE_NUMBERS * MAX_LIMITS }, (_, i) =>
-    i % PRICE_NUMBERS === 0 ? Number.POSITIVE_INFINITY : 0,
-  )
+  /** Of each price `mostDebtNs`, `seconds` and `nanos`; all 0 where there is no limit, under which nothing is ever owed. */
+  readonly #numbers = new Float64Array(PRICE_NUMBERS * MAX_LIMITS)
   #cost = 0
 
   constructor(limits: readonly EarnedBackLimit[]) {

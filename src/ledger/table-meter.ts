@@ -63,7 +63,7 @@ export class TableMeter implements Meter {
     return this.#spendAnywhere(table, print, units, now)
   }
 
-  /** Whether `spendAtOnce` is likely to. */
+  /** Whether `spendAtOnce` can be tried for a key. */
   isReady(print: Fingerprint): boolean {
     if (!this.#isShort || !this.#held.isNone) return false
     this.#slot = this.#table().atHome(print, this.#salt)
@@ -71,8 +71,8 @@ export class TableMeter implements Meter {
   }
 
   /**
-   * Spends units of the key that is ready, as one of several meters that a spend concerns, if they fit and that is simple;
-   * otherwise changes nothing. Until the next call, `takeBack` makes it undone.
+   * Spends units of the key that is ready, if they fit and that is simple; otherwise changes nothing. Of several meters that a
+   * spend concerns each does so at once, and where one does not, the others take it back.
    */
   spendAtOnce(units: number, now: Readonly<Instant>): boolean {
     const table = this.#table()
@@ -80,17 +80,9 @@ export class TableMeter implements Meter {
     return table.chargeInOneGo(this.#slot, this.#prices.of(units), now)
   }
 
+  /** Undoes what `spendAtOnce` has just done. */
   takeBack(): void {
     this.#table().restore(this.#slot, this.limits.length, this.#saved)
-  }
-
-  #spendAnywhere(table: Table, print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
-    this.#slot = table.find(print, this.#salt)
-    this.#heldUnits = this.#held.of(table, print)
-    if (!this.#fitsNow(table, units, now)) return false
-    const slot = this.#slot === -1 ? table.claim(print, this.#salt, now) : this.#slot
-    table.charge(slot, this.limits.length, this.#prices.of(units), now)
-    return true
   }
 
   exceeded(_print: Fingerprint, units: number, now: Readonly<Instant>, heldAsSpent: boolean): Exceeded[] {
@@ -128,6 +120,15 @@ export class TableMeter implements Meter {
       const units = Math.max(0, remainingUnits(limit, debtNs(earnedBack, now)) - held)
       return { limit, units, fullInMs: msUntil(earnedBack, now) }
     })
+  }
+
+  #spendAnywhere(table: Table, print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
+    this.#slot = table.find(print, this.#salt)
+    this.#heldUnits = this.#held.of(table, print)
+    if (!this.#fitsNow(table, units, now)) return false
+    const slot = this.#slot === -1 ? table.claim(print, this.#salt, now) : this.#slot
+    table.charge(slot, this.limits.length, this.#prices.of(units), now)
+    return true
   }
 
   /** Whether units of the key just found fit under all limits. */

@@ -158,6 +158,23 @@ t.test('a caller that spends in several bounded categories in turn spends in eac
   )
 })
 
+t.test('what a bound goes by is asked once for each caller that is resolved and each category', async (t) => {
+  const asked: string[] = []
+  const bounds = ['request', 'work'].map((category) => ({
+    name: `of-${category}`,
+    per: () => {
+      asked.push(category)
+      return 'key'
+    },
+    category,
+    limits: perMinute(100),
+  }))
+  const { limiter } = boundsLimiter({ bounds })
+  const who = limiter.resolve(apiKey('a'), { request: {} })
+  for (const category of ['work', 'request', 'work', 'request', 'request', 'work']) limiter.spend(who, category, 1)
+  t.same(asked, ['work', 'request'])
+})
+
 t.test('the first category that is asked of a limiter may be any', async (t) => {
   const limits = { request: perMinute(1), work: perMinute(2) }
   const categories = { request: { default: limits.request }, work: { default: limits.work } }
