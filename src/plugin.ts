@@ -101,7 +101,7 @@ async function allowance(app: FastifyInstance, given: AllowanceOptions): Promise
     identitySpelling: new IdentitySpelling(),
     onDenied,
     domain,
-    hasBounds: limiter.boundNames([]).length > 0,
+    hasBounds: limiter.accounts.boundNames([]).length > 0,
     replyTo: (request) => (request as WithAllowance)[replyOfRequest],
   }
   const declaredCharges = parseChargesOption(options.charges, limiter.policy.categories)

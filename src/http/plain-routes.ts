@@ -100,11 +100,11 @@ export class PlainRoutes {
    * @param rpcCategory The category that every RPC spends; undefined, if there is none.
    */
   warn(log: FastifyBaseLogger, instances: number, rpcCategory: number | undefined): void {
-    const names = new Set(this.#limiter.boundNames([]))
+    const names = new Set(this.#limiter.accounts.boundNames([]))
     const partial = rpcCategory !== undefined && this.#isPartial([rpcCategory], []) ? ['RPCs'] : []
     for (const { name, terms } of this.#routes) {
       if (terms?.fixedBounds === undefined) continue
-      for (const bound of this.#limiter.boundNames(terms.fixedBounds)) names.add(bound)
+      for (const bound of this.#limiter.accounts.boundNames(terms.fixedBounds)) names.add(bound)
       if (this.#isPartial(terms.categories ?? [], terms.fixedBounds)) partial.push(name)
     }
     if (partial.length > 0) {
@@ -121,8 +121,8 @@ export class PlainRoutes {
 
   /** Whether there are bounds, and none that is about everybody. */
   #isPartial(categories: readonly number[], bounds: readonly BoundSet[]): boolean {
-    if (!categories.some((id) => this.#limiter.isBounded(id, bounds))) return false
-    return !categories.some((id) => this.#limiter.boundsEverybody(id, bounds))
+    if (!categories.some((id) => this.#limiter.accounts.boundSomebody(id, bounds))) return false
+    return !categories.some((id) => this.#limiter.accounts.boundEverybody(id, bounds))
   }
 }
 

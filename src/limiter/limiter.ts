@@ -4,7 +4,7 @@ import { readCaller } from '../caller/caller.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system-clock.ts'
 import type { Account } from '../ledger/account.ts'
-import { AccountList } from '../ledger/account-list.ts'
+import type { AccountList } from '../ledger/account-list.ts'
 import { emptyFingerprint, type FingerprintBuffer } from '../ledger/fingerprint.ts'
 import { MemoryLedger, type Part } from '../ledger/memory-ledger.ts'
 import type { Meter } from '../ledger/meter.ts'
@@ -19,6 +19,7 @@ import type { Policy } from '../policy/policy.ts'
 import { createPolicy } from '../policy/policy.ts'
 import { parseRateLimits } from '../policy/rate-limits.ts'
 import { CALLER_BOUND } from '../policy/target.ts'
+import { AccountFinder } from './account-finder.ts'
 import { type BoundSet, countBounds, countHolds } from './bound-set.ts'
 import { CallerMeters } from './caller-meters.ts'
 import { callerPrintInto } from './caller-print.ts'
@@ -32,17 +33,7 @@ import {
   type SpendResult,
 } from './denial.ts'
 import { Reservation } from './reservation.ts'
-import {
-  keepAccounts,
-  keptAccounts,
-  limiterOf,
-  metersOf,
-  ownAccounts,
-  printInto,
-  type ResolvedCaller,
-  resolutionOf,
-  resolvedCaller,
-} from './resolved-caller.ts'
+import { limiterOf, metersOf, printInto, type ResolvedCaller, resolutionOf, resolvedCaller } from './resolved-caller.ts'
 
 export type { ResolvedCaller } from './resolved-caller.ts'
 
@@ -87,7 +78,6 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
 export class Limiter {
   readonly #ledger: MemoryLedger
   readonly #callerMeters: CallerMeters
-  readonly #bounds: BoundSet
   readonly #holds: BoundSet
   /** The category that was asked for last, which is mostly asked for again. */
   #lastCategory: string
@@ -98,6 +88,8 @@ export class Limiter {
   readonly policy: Policy
   /** @internal */
   readonly clock: Clock
+  /** @internal */
+  readonly accounts: AccountFinder
 
   /** @internal Use `createLimiter`. */
   constructor(policy: Policy, bounds: unknown, holds: unknown, clock: Clock) {
@@ -106,7 +98,8 @@ export class Limiter {
     this.#lastCategory = policy.categories[0]!
     this.#ledger = new MemoryLedger(policy.maxMemoryMib * MIB, policy.boundsMemoryMib * MIB, clock)
     this.#callerMeters = new CallerMeters(policy, this.#ledger)
-    this.#bounds = this.count(this.#parse(bounds), 'bounds', 'first')
+    const ofLimiter = this.count(this.#parse(bounds), 'bounds', 'first')
+    this.accounts = new AccountFinder(this.#callerMeters, ofLimiter)
     this.#holds = countHolds(parseHolds(holds, 'holds'), this.#ledger, 'holds')
   }
 
@@ -217,7 +210,9 @@ export class Limiter {
 
   /** @internal `spend` without look-ups. */
   spendIn(caller: ResolvedCaller, category: number, cost: number): Denial | undefined {
-    if (this.#bounds.isAbout(category)) return this.spendFrom(this.#accounts(caller, category), category, cost)
+    if (this.accounts.hasBounds(category)) {
+      return this.spendFrom(this.accounts.listOf(caller, category), category, cost)
+    }
     printInto(this.#print, caller)
     return this.#spendOne(metersOf(caller)[category], category, cost)
   }
@@ -273,51 +268,6 @@ export class Limiter {
     )
   }
 
-  /** @internal What a spend concerns: the caller's limits, the bounds of the limiter, and those of the route. */
-  accounts(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): readonly Account[] {
-    const { origin, who } = resolutionOf(caller)
-    const own = this.#accounts(caller, category).all()
-    if (ofRoute.length === 0) return own
-    return [...own, ...ofRoute.flatMap((bounds) => bounds.accounts(category, 'all', origin, who))]
-  }
-
-  /** @internal Those of them that need no identity. */
-  accountsBeforeIdentity(origin: Origin, category: number, ofRoute: readonly BoundSet[]): Account[] {
-    return this.#sets(ofRoute).flatMap((bounds) => bounds.accounts(category, 'before identity', origin, undefined))
-  }
-
-  /** @internal The others. */
-  accountsAfterIdentity(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): Account[] {
-    const { origin, who } = resolutionOf(caller)
-    const rest = (bounds: BoundSet) => bounds.accounts(category, 'after identity', origin, who)
-    return [...ownAccounts(caller, category), ...this.#sets(ofRoute).flatMap(rest)]
-  }
-
-  /** @internal Whether a spend in a category needs an identity, on a route with these bounds. */
-  needsIdentity(category: number, ofRoute: readonly BoundSet[]): boolean {
-    return (
-      this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.needsIdentity(category))
-    )
-  }
-
-  /** @internal Whether a spend in a category is bounded for anybody. */
-  isBounded(category: number, ofRoute: readonly BoundSet[]): boolean {
-    return this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.isAbout(category))
-  }
-
-  /** @internal Whether a spend in a category is bounded for everybody. */
-  boundsEverybody(category: number, ofRoute: readonly BoundSet[]): boolean {
-    return (
-      this.#callerMeters.limitEverybody(category) ||
-      this.#sets(ofRoute).some((bounds) => bounds.boundsEverybody(category))
-    )
-  }
-
-  /** @internal The names of all bounds, of the limiter's own and of a route. */
-  boundNames(ofRoute: readonly BoundSet[]): string[] {
-    return this.#sets(ofRoute).flatMap(({ names }) => names)
-  }
-
   /** @internal The names of all holds. */
   get holdNames(): readonly string[] {
     return this.#holds.names
@@ -345,24 +295,11 @@ export class Limiter {
   }
 
   #accountsOf(caller: Caller, category: number): readonly Account[] {
-    return this.#accounts(this.resolve(caller), category).all()
-  }
-
-  /** The caller's own accounts first, and then those of the bounds of the limiter. */
-  #accounts(caller: ResolvedCaller, category: number): AccountList {
-    return keptAccounts(caller, category) ?? this.#findAccounts(caller, category)
-  }
-
-  #findAccounts(caller: ResolvedCaller, category: number): AccountList {
-    const { origin, who } = resolutionOf(caller)
-    const ofBounds = this.#bounds.accounts(category, 'all', origin, who)
-    const found = new AccountList([...ownAccounts(caller, category), ...ofBounds])
-    keepAccounts(caller, category, found)
-    return found
+    return this.accounts.listOf(this.resolve(caller), category).all()
   }
 
   #spendUnresolved(caller: Caller, category: number, cost: number): Denial | undefined {
-    if (this.#bounds.isAbout(category)) return this.spendIn(this.resolve(caller), category, cost)
+    if (this.accounts.hasBounds(category)) return this.spendIn(this.resolve(caller), category, cost)
     const normal = readCaller(caller)
     callerPrintInto(this.#print, normal, this.#ledger)
     return this.#spendOne(this.#callerMeters.of(normal)[category], category, cost)
@@ -374,10 +311,6 @@ export class Limiter {
     if (meter === undefined || !this.policy.enabled) return undefined
     const exceeded = this.#ledger.spendOne(CALLER_BOUND, meter, this.#print, cost)
     return exceeded && denialOf(this.policy.categories[category]!, exceeded)
-  }
-
-  #sets(ofRoute: readonly BoundSet[]): readonly BoundSet[] {
-    return [this.#bounds, ...ofRoute]
   }
 
   #parse(bounds: unknown): readonly Bound<unknown>[] {

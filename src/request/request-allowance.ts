@@ -87,7 +87,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
 
   /** The same where there are no bounds but the caller's limits: nothing is to be reserved before it is known who it is. */
   #chargeCaller(charge: FirstCharge, needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
-    if (!needsCaller && !this.#services.limiter.needsIdentity(charge.category, [])) return undefined
+    if (!needsCaller && !this.#services.limiter.accounts.needIdentity(charge.category, [])) return undefined
     const found = this.#caller.find()
     if (found instanceof Promise) return found.then((known) => this.#chargeFound(known, charge))
     return this.#chargeFound(found, charge)
@@ -126,7 +126,8 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     const denial = orRelease(() => this.#reserveEarly(charges, made, ofRoute))
     if (denial !== undefined) return denial
-    if (!needsCaller && !charges.some(({ category }) => limiter.needsIdentity(category, ofRoute))) return commit()
+    if (!needsCaller && !charges.some(({ category }) => limiter.accounts.needIdentity(category, ofRoute)))
+      return commit()
 
     const rejected = (error: unknown): never => {
       // There is nobody to charge.
@@ -262,7 +263,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   }
 
   #noteOfCaller({ category }: FirstCharge): void {
-    this.#chargedAccounts.set(category, this.#services.limiter.accounts(this.caller!, category, []))
+    this.#chargedAccounts.set(category, this.#services.limiter.accounts.of(this.caller!, category, []))
   }
 
   #reserveEarly(
@@ -272,7 +273,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   ): Denial | undefined {
     const { limiter } = this.#services
     for (const { category } of charges) {
-      this.#chargedAccounts.set(category, limiter.accountsBeforeIdentity(this.#caller.origin, category, ofRoute))
+      this.#chargedAccounts.set(category, limiter.accounts.beforeIdentity(this.#caller.origin, category, ofRoute))
     }
     for (const { category, cost } of charges) {
       const early = limiter.reserveIn(this.#chargedAccounts.get(category)!, category, cost, true)
@@ -292,7 +293,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
   #chargeLate(caller: ResolvedCaller, charges: readonly FirstCharge[], made: Reservation[]): Denial | undefined {
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
-    const late = charges.map(({ category }) => limiter.accountsAfterIdentity(caller, category, ofRoute))
+    const late = charges.map(({ category }) => limiter.accounts.afterIdentity(caller, category, ofRoute))
     for (const [i, { category }] of charges.entries()) {
       this.#chargedAccounts.set(category, [...(this.#chargedAccounts.get(category) ?? []), ...late[i]!])
     }
@@ -312,9 +313,9 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const accounts =
-      this.caller === undefined && !limiter.needsIdentity(category, ofRoute)
-        ? limiter.accountsBeforeIdentity(this.#caller.origin, category, ofRoute)
-        : limiter.accounts(await this.identify(), category, ofRoute)
+      this.caller === undefined && !limiter.accounts.needIdentity(category, ofRoute)
+        ? limiter.accounts.beforeIdentity(this.#caller.origin, category, ofRoute)
+        : limiter.accounts.of(await this.identify(), category, ofRoute)
     this.#chargedAccounts.set(category, accounts)
     return accounts
   }

@@ -106,7 +106,7 @@ t.test('a disposed set is no use, and gives its memory back once', async (t) => 
   t.ok(with1 - without > 60_000)
   const who = limiter.resolve(apiKey('a'), { user: 'u' })
   const id = limiter.categoryId('request')
-  t.throws(() => limiter.accounts(who, id, [before]), /under bounds that were disposed of/)
+  t.throws(() => limiter.accounts.of(who, id, [before]), /under bounds that were disposed of/)
 })
 
 t.test('a set of bounds has counters of its own, and those of another with the same names are apart', async (t) => {
@@ -115,7 +115,7 @@ t.test('a set of bounds has counters of its own, and those of another with the s
     const make = () => limiter.bounds([{ name: 'b', per: 'everyone', limits }])
     const id = limiter.categoryId('request')
     const spend = (...sets: ReturnType<typeof make>[]) =>
-      limiter.spendFrom(limiter.accounts(limiter.resolve(apiKey('a')), id, sets), id, 1)
+      limiter.spendFrom(limiter.accounts.of(limiter.resolve(apiKey('a')), id, sets), id, 1)
     const [one, other] = [make(), make()]
     t.equal(spend(one), undefined)
     t.match(spend(one), { bound: 'b' })
@@ -138,7 +138,7 @@ t.test('forgotten keys are counted also of sets that were disposed of', async (t
   const id = limiter.categoryId('request')
   for (const user of ['u', 'v', 'w']) {
     const who = limiter.resolve(apiKey('a'), { user })
-    limiter.spendFrom(limiter.accounts(who, id, [set]), id, 1)
+    limiter.spendFrom(limiter.accounts.of(who, id, [set]), id, 1)
   }
   t.equal(limiter.stats().forgotten, 3)
   set.dispose()
