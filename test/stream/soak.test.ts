@@ -10,6 +10,9 @@ import { headOf } from '../support/raw-http1.ts'
 import type { Held } from '../support/soak-server.ts'
 import { envelope } from '../support/wire.ts'
 
+/** What Node calls a client's socket among the resources of the server. */
+const SOCKET = 'TCPSocketWrap'
+
 const start = async (t: { teardown(run: () => unknown): unknown }, httpVersion: '1.1' | '2') => {
   const { NODE_OPTIONS: _loaders, ...env } = process.env
   const child = fork(join(import.meta.dirname, '../support/soak-server.ts'), [httpVersion], {
@@ -23,10 +26,10 @@ const start = async (t: { teardown(run: () => unknown): unknown }, httpVersion: 
     child.send('measure')
     return (await message('what is held')) as Held
   }
-  /** What is held when no stream is any more. */
+  /** What is held when no stream is any more, and the server has heard that no client is. */
   const heldAfterAll = async () => {
     let last = await held()
-    for (let i = 0; i < 100 && last.scheduled > 0; i++) last = await held()
+    for (let i = 0; i < 100 && (last.scheduled > 0 || last.resources.includes(SOCKET)); i++) last = await held()
     return last
   }
   return { port, heldAfterAll }
