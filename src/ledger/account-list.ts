@@ -32,7 +32,7 @@ export class AccountList {
   readonly #d2: number
   readonly #further: readonly Account[]
   readonly #bounds: readonly string[]
-  readonly #all: readonly Account[] | undefined
+  #all: readonly Account[] | undefined
 
   constructor(accounts: readonly Account[]) {
     this.length = accounts.length
@@ -55,8 +55,8 @@ export class AccountList {
     this.#d2 = third.print.d
     this.#further = accounts.slice(INLINE)
     this.#bounds = accounts.map(({ bound }) => bound)
-    // Otherwise they are needed one by one at every spend.
-    this.#all = this.isInTables ? undefined : accounts
+    // Otherwise they are mostly not needed.
+    if (!this.isInTables) this.#all = accounts
   }
 
   /** The meter of account number `i`. */
@@ -92,13 +92,13 @@ export class AccountList {
     }
   }
 
-  /** One by one, in objects of their own. */
+  /** One by one, in objects of their own: the same each time. */
   all(): readonly Account[] {
-    if (this.#all !== undefined) return this.#all
-    return this.#bounds.map((bound, i) => {
+    this.#all ??= this.#bounds.map((bound, i) => {
       const print = emptyFingerprint()
       this.printInto(print, i)
       return { bound, meter: this.meter(i), print }
     })
+    return this.#all
   }
 }

@@ -8,7 +8,7 @@ import type { Fingerprint, FingerprintBuffer } from './fingerprint.ts'
 import { emptyFingerprint, Fingerprinter } from './fingerprint.ts'
 import type { Exceeded, Meter, Remaining } from './meter.ts'
 import type { Overflow } from './records.ts'
-import { RecordsMeter } from './records-meter.ts'
+import { type Ask, RecordsMeter } from './records-meter.ts'
 import { GROUP_BYTES, Table } from './table.ts'
 import { TableMeter } from './table-meter.ts'
 import { Timeline } from './timeline.ts'
@@ -59,6 +59,9 @@ export class LedgerFullError extends Error {
 /** The least that is left to the table, of all memory that is larger. */
 const MIN_TABLE_BYTES = 64 * 1024
 
+/** How often a spend is weighed again when an epoch has begun meanwhile. */
+const MOST_TRIES = 4
+
 /**
  * The ledger in this process's memory, of a fixed size (RATE-050). Synchronous; an admitted spend under limits that are
  * earned back allocates nothing.
@@ -69,6 +72,16 @@ export class MemoryLedger {
   readonly #minTableBytes: number
   readonly #timeline: Timeline
   readonly #fingerprinter = new Fingerprinter()
+  /** Whether the source of an epoch is being asked. */
+  #isAsking = false
+  readonly #ask: Ask = (source) => {
+    this.#isAsking = true
+    try {
+      return source()
+    } finally {
+      this.#isAsking = false
+    }
+  }
   /** Of the account that is spent in. */
   readonly #print = emptyFingerprint()
   /** What meters have for themselves. */
@@ -121,7 +134,7 @@ export class MemoryLedger {
       const table = new Table(GROUP_BYTES)
       return this.#owning(new TableMeter(earnedBack, () => table), part, table)
     }
-    const meter = new RecordsMeter(limits, options.keys, options.overflow)
+    const meter = new RecordsMeter(limits, options.keys, options.overflow, this.#ask)
     return this.#owning(meter, part, meter)
   }
 
@@ -140,31 +153,24 @@ export class MemoryLedger {
    */
   spend(accounts: AccountList | readonly Account[], cost: number): BoundExceeded[] | undefined {
     if (cost === 0 || accounts.length === 0) return undefined
-    const list = accounts instanceof AccountList ? accounts : new AccountList(accounts)
-    const now = this.#timeline.read()
-    if (list.isInTables && this.#spendAtOnce(list, cost, now)) return undefined
-    const all = list.all()
-    if (!weigh(all, cost, now)) return exceededOf(all, cost, now)
-    for (let i = 0; i < all.length; i++) {
-      const { meter, print } = all[i]!
-      meter.record(print, cost, now)
-    }
-    return undefined
+    const now = this.#now()
+    if (!(accounts instanceof AccountList)) return spendOneByOne(accounts, cost, now)
+    if (accounts.isInTables && this.#spendAtOnce(accounts, cost, now)) return undefined
+    return spendOneByOne(accounts.all(), cost, now)
   }
 
   /** The same for one account, of which no list is made. The fingerprint may be overwritten by whatever the limits ask. */
   spendOne(bound: string, meter: Meter, key: Fingerprint, cost: number): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
     const print = meter instanceof TableMeter ? key : { a: key.a, b: key.b, c: key.c, d: key.d }
-    const now = this.#timeline.read()
-    return meter.spend(print, cost, now) ? undefined : exceededOf([{ bound, meter, print }], cost, now)
+    const now = this.#now()
+    return meter.spend(print, cost, now) ? undefined : spendOneByOne([{ bound, meter, print }], cost, now)
   }
 
   /** Why a spend would not be admitted now; undefined, if it would. Records nothing. */
   check(accounts: readonly Account[], cost: number, heldAsSpent = false): BoundExceeded[] | undefined {
     if (cost === 0) return undefined
-    const now = this.#timeline.read()
-    return weigh(accounts, cost, now) ? undefined : exceededOf(accounts, cost, now, heldAsSpent)
+    return exceededBy(accounts, cost, this.#now(), heldAsSpent)
   }
 
   /**
@@ -172,9 +178,10 @@ export class MemoryLedger {
    * @param heldAsSpent Whether delays take what is held for spent now: where it is held for a moment only.
    */
   hold(accounts: readonly Account[], units: number, heldAsSpent: boolean): HeldSpend | BoundExceeded[] {
-    const now = this.#timeline.read()
+    const now = this.#now()
     if (units === 0) return { accounts: [], places: [], units }
-    if (!weigh(accounts, units, now)) return exceededOf(accounts, units, now, heldAsSpent)
+    const exceeded = exceededBy(accounts, units, now, heldAsSpent)
+    if (exceeded !== undefined) return exceeded
     return { accounts, places: accounts.map(({ meter, print }) => meter.hold(print, units, now)), units }
   }
 
@@ -187,7 +194,7 @@ export class MemoryLedger {
 
   /** Records now what was held. Once. */
   commit({ accounts, places, units }: HeldSpend): void {
-    const now = this.#timeline.read()
+    const now = this.#now()
     accounts.forEach(({ meter, print }, i) => {
       meter.commit(print, places[i]!, units, now)
     })
@@ -195,12 +202,12 @@ export class MemoryLedger {
 
   /** What is left in an account under each of its limits. */
   remaining({ meter, print }: Account): Remaining[] {
-    return meter.remaining(print, this.#timeline.read())
+    return meter.remaining(print, this.#now())
   }
 
   /** The same, and in how many whole ms more than that fits; null: it cannot be said. All at one moment. */
   outlook({ meter, print }: Account): (Remaining & { readonly moreInMs: number | null })[] {
-    const now = this.#timeline.read()
+    const now = this.#now()
     return meter.remaining(print, now).map((left) => {
       const exceeded = meter.weigh(print, left.units + 1, now) ? [] : meter.exceeded(print, left.units + 1, now, true)
       return { ...left, moreInMs: exceeded.find(({ limit }) => limit === left.limit)?.retryDelayMs ?? null }
@@ -234,6 +241,11 @@ export class MemoryLedger {
     return true
   }
 
+  #now(): Readonly<Instant> {
+    if (this.#isAsking) throw new Error('epoch and nextEpochInMs must not use the limiter whose limits they are of')
+    return this.#timeline.read()
+  }
+
   #owning(meter: Meter, part: Part, memory: Owned['memory']): Meter {
     this.#owned.set(meter, { part, memory })
     return meter
@@ -253,6 +265,40 @@ export class MemoryLedger {
   }
 }
 
+function spendOneByOne(
+  accounts: readonly Account[],
+  units: number,
+  now: Readonly<Instant>,
+): BoundExceeded[] | undefined {
+  const exceeded = exceededBy(accounts, units, now, false)
+  if (exceeded !== undefined) return exceeded
+  for (let i = 0; i < accounts.length; i++) {
+    const { meter, print } = accounts[i]!
+    meter.record(print, units, now)
+  }
+  return undefined
+}
+
+/** The limits that do not admit a spend; undefined, if all do, to whom it may be recorded then. */
+function exceededBy(
+  accounts: readonly Account[],
+  units: number,
+  now: Readonly<Instant>,
+  heldAsSpent: boolean,
+): BoundExceeded[] | undefined {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    if (weigh(accounts, units, now)) return undefined
+    const exceeded = accounts.flatMap(({ bound, meter, print }) =>
+      meter.exceeded(print, units, now, heldAsSpent).map((one) => ({ bound, ...one })),
+    )
+    if (exceeded.length > 0) return exceeded
+    // An epoch has begun since it was weighed.
+  }
+  throw new Error(
+    'epoch: the source returns another number each time that it is asked, so that no spend can be decided',
+  )
+}
+
 function weigh(accounts: readonly Account[], units: number, now: Readonly<Instant>): boolean {
   let admitted = true
   for (let i = 0; i < accounts.length; i++) {
@@ -260,16 +306,4 @@ function weigh(accounts: readonly Account[], units: number, now: Readonly<Instan
     if (!meter.weigh(print, units, now)) admitted = false
   }
   return admitted
-}
-
-/** The limits that did not admit a spend that was just weighed. */
-function exceededOf(
-  accounts: readonly Account[],
-  units: number,
-  now: Readonly<Instant>,
-  heldAsSpent = false,
-): BoundExceeded[] {
-  return accounts.flatMap(({ bound, meter, print }) =>
-    meter.exceeded(print, units, now, heldAsSpent).map((exceeded) => ({ bound, ...exceeded })),
-  )
 }

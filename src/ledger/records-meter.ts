@@ -9,9 +9,14 @@ import { type Overflow, Records } from './records.ts'
 /** One limit of a list, and where its numbers stand among those of a key. */
 interface Part {
   readonly limit: CountedLimit
+  /** The same, as its kind is asked: an epoch's source by way of `ask`. */
+  readonly asked: CountedLimit
   readonly kind: Kind<CountedLimit>
   readonly offset: number
 }
+
+/** Calls a source of an epoch. */
+export type Ask = <T>(source: () => T) => T
 
 /** The meter of limits of any kind, for a fixed number of keys. */
 export class RecordsMeter implements Meter {
@@ -21,12 +26,15 @@ export class RecordsMeter implements Meter {
   /** Of the key just weighed. */
   #record = 0
 
-  /** @param keys How many keys are kept apart. */
-  constructor(limits: readonly CountedLimit[], keys: number, overflow: Overflow) {
+  /**
+   * @param keys How many keys are kept apart.
+   * @param ask What the sources of epochs, which are the app's, are called by.
+   */
+  constructor(limits: readonly CountedLimit[], keys: number, overflow: Overflow, ask: Ask) {
     this.limits = limits
     let size = 0
     this.#parts = limits.map((limit) => {
-      const part = { limit, kind: kindOf(limit), offset: size }
+      const part = { limit, asked: askedBy(ask, limit), kind: kindOf(limit), offset: size }
       size += part.kind.size(limit)
       return part
     })
@@ -77,14 +85,14 @@ export class RecordsMeter implements Meter {
     const held = this.#records.held[this.#record]!
     return this.#parts.flatMap((part) => {
       if (this.#fits(part, units, now)) return []
-      const { limit, kind } = part
+      const { limit, asked, kind } = part
       const at = this.#at(part, this.#record)
       if (held === 0 || !heldAsSpent) {
-        return { limit, retryDelayMs: kind.retryDelayMs(limit, state, at, now, units, held) }
+        return { limit, retryDelayMs: kind.retryDelayMs(asked, state, at, now, units, held) }
       }
       const after = state.slice(at, at + kind.size(limit))
-      kind.record(limit, after, 0, now, held)
-      return { limit, retryDelayMs: kind.retryDelayMs(limit, after, 0, now, units, 0) }
+      kind.record(asked, after, 0, now, held)
+      return { limit, retryDelayMs: kind.retryDelayMs(asked, after, 0, now, units, 0) }
     })
   }
 
@@ -109,24 +117,24 @@ export class RecordsMeter implements Meter {
     const { state } = this.#records
     const held = this.#records.held[record]!
     return this.#parts.map((part) => {
-      const { limit, kind } = part
+      const { limit, asked, kind } = part
       const at = this.#at(part, record)
       return {
         limit,
-        units: kind.remainingUnits(limit, state, at, now, held),
-        fullInMs: kind.fullInMs(limit, state, at, now),
+        units: kind.remainingUnits(asked, state, at, now, held),
+        fullInMs: kind.fullInMs(asked, state, at, now),
       }
     })
   }
 
   #fits(part: Part, units: number, now: Readonly<Instant>): boolean {
     const { state, held } = this.#records
-    return part.kind.fits(part.limit, state, this.#at(part, this.#record), now, units, held[this.#record]!)
+    return part.kind.fits(part.asked, state, this.#at(part, this.#record), now, units, held[this.#record]!)
   }
 
   #write(record: number, units: number, now: Readonly<Instant>): void {
     for (const part of this.#parts) {
-      part.kind.record(part.limit, this.#records.state, this.#at(part, record), now, units)
+      part.kind.record(part.asked, this.#records.state, this.#at(part, record), now, units)
     }
     this.#records.recorded(record, now)
   }
@@ -150,9 +158,9 @@ export class RecordsMeter implements Meter {
     let longest = 0
     try {
       for (const part of this.#parts) {
-        const { limit, kind } = part
+        const { asked, kind } = part
         const at = this.#at(part, record)
-        longest = Math.max(longest, kind.fullInMs(limit, state, at, now) ?? Number.POSITIVE_INFINITY)
+        longest = Math.max(longest, kind.fullInMs(asked, state, at, now) ?? Number.POSITIVE_INFINITY)
       }
     } catch {
       // The source of an epoch. The spend, some of which is recorded already, does not fail for it.
@@ -164,4 +172,11 @@ export class RecordsMeter implements Meter {
   #at({ offset }: Part, record: number): number {
     return this.#records.at(record) + offset
   }
+}
+
+function askedBy(ask: Ask, limit: CountedLimit): CountedLimit {
+  if (limit.kind !== 'epoch') return limit
+  const epoch = () => limit.epoch()
+  const nextEpochInMs = () => limit.nextEpochInMs?.() ?? null
+  return { ...limit, epoch: () => ask(epoch), nextEpochInMs: () => ask(nextEpochInMs) }
 }

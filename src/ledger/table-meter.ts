@@ -9,6 +9,10 @@ import type { Exceeded, Meter, Remaining } from './meter.ts'
 import { PriceList } from './price-list.ts'
 import type { Table } from './table.ts'
 
+// Kept and reused, so that a spend allocates nothing.
+const price = emptyPrice()
+const recorded: Instant = { seconds: 0, nanos: 0 }
+
 /** The meter of limits that are earned back, in the table of fixed size. An admitted spend allocates nothing. */
 export class TableMeter implements Meter {
   readonly limits: readonly EarnedBackLimit[]
@@ -133,7 +137,10 @@ export class TableMeter implements Meter {
 
   /** Whether units of the key just found fit under all limits. */
   #fitsNow(table: Table, units: number, now: Readonly<Instant>): boolean {
-    if (this.#heldUnits > 0) return this.limits.every((_, i) => this.#fits(i, units, now))
+    if (this.#heldUnits > 0) {
+      for (let i = 0; i < this.limits.length; i++) if (!this.#fits(i, units, now)) return false
+      return true
+    }
     return this.#slot === -1 || table.fits(this.#slot, this.limits.length, this.#prices.of(units), now)
   }
 
@@ -151,7 +158,10 @@ export class TableMeter implements Meter {
   #fits(i: number, units: number, now: Readonly<Instant>): boolean {
     const limit = this.limits[i]!
     if (this.#heldUnits > 0 && this.#heldUnits + units > limit.count) return false
-    return debtNs(this.#earnedBack(this.#slot, i), now) <= priceOf(limit, units + this.#heldUnits).mostDebtNs
+    if (this.#slot === -1) return true
+    this.#table().readInto(this.#slot, i, recorded)
+    priceInto(limit, units + this.#heldUnits, price)
+    return debtNs(recorded, now) <= price.mostDebtNs
   }
 
   #earnedBack(slot: number, limit: number): Instant {

@@ -113,29 +113,85 @@ t.test('a source that fails between the decision and the record counts as standi
   }
 })
 
-t.test('RATE-001: an epoch that asks the limiter about somebody else changes nothing for who spends', async (t) => {
+t.test('RATE-001: an epoch that resolves somebody else changes nothing for who spends', async (t) => {
   const other = apiKey('other')
-  let ask = (): unknown => undefined
   const epoch = () => {
-    ask()
+    limiter.resolve(other)
     return 1
   }
   const limiter = createLimiter({
     rateLimits: { categories: { request: { default: [{ kind: 'epoch', count: 2, epoch }] } } },
   })
-  const questions: (() => unknown)[] = [
-    () => limiter.resolve(other),
-    () => limiter.remaining(other, 'publish'),
-    () => limiter.spend(other, 'publish', 1),
-  ]
-  for (const [i, question] of questions.entries()) {
-    ask = question
-    const caller = apiKey(`caller ${i}`)
-    t.same(
-      [1, 2, 3].map(() => limiter.spend(caller, 'request', 1).admitted),
-      [true, true, false],
-    )
-  }
-  ask = () => undefined
+  t.same(
+    [1, 2, 3].map(() => limiter.spend(apiKey('caller'), 'request', 1).admitted),
+    [true, true, false],
+  )
   t.equal(limiter.remaining(other, 'request')[0]?.units, 2)
+})
+
+t.test('an epoch that uses the limiter it is asked by is an error that says so, and charges nobody', async (t) => {
+  const [caller, other] = [apiKey('caller'), apiKey('other')]
+  let ask = (): unknown => undefined
+  const epoch = () => {
+    ask()
+    return 1
+  }
+  const another = createLimiter()
+  const limiter = createLimiter({
+    rateLimits: { categories: { request: { default: [{ count: 5, windowSeconds: 60 }] } } },
+    // As many keys as there are: each that comes is looked for among those that are idle.
+    bounds: [
+      { name: 'all', per: 'everyone', limits: [{ count: 9, windowSeconds: 60 }] },
+      {
+        name: 'epoch',
+        per: 'caller',
+        maxKeys: 1,
+        limits: [{ kind: 'epoch', count: 9, epoch, nextEpochInMs: () => epoch() }],
+      },
+    ],
+  })
+  const uses: Record<string, () => unknown> = {
+    remaining: () => limiter.remaining(other, 'publish'),
+    retryDelay: () => limiter.retryDelay(other, 'request', 1),
+    spend: () => limiter.spend(other, 'request', 1),
+    reserve: () => limiter.reserve(other, 'publish', 1),
+  }
+  const left = (who: typeof caller) => limiter.remaining(who, 'request').map(({ bound, units }) => `${bound} ${units}`)
+  limiter.spend(caller, 'request', 1)
+  for (const [name, use] of Object.entries(uses)) {
+    ask = use
+    for (const who of [caller, other]) {
+      t.throws(() => limiter.spend(who, 'request', 1), /^epoch and nextEpochInMs must not use the limiter/, name)
+      t.throws(() => limiter.reserve(who, 'request', 1), /must not use the limiter/, name)
+      t.throws(() => limiter.retryDelay(who, 'request', 1), /must not use the limiter/, name)
+    }
+    ask = () => undefined
+    t.same(left(caller), ['caller 4', 'all 8', 'epoch 8'], `${name}: nothing is charged`)
+  }
+  ask = () => another.spend(other, 'request', 1)
+  t.equal(limiter.spend(caller, 'request', 1).admitted, true, 'another limiter may be asked')
+  t.equal(another.remaining(other, 'request')[0]!.units < 6000, true)
+  t.same(left(caller), ['caller 3', 'all 7', 'epoch 7'])
+})
+
+t.test('a spend for which an epoch begins while it is weighed is decided by the one that has begun', async (t) => {
+  let numbers = [1]
+  const epoch = () => (numbers.length > 1 ? numbers.shift()! : numbers[0]!)
+  const limits = [{ kind: 'epoch', count: 2, epoch } as const]
+  for (const bounds of [[], [{ name: 'all', per: 'everyone' as const, limits: [{ count: 99, windowSeconds: 60 }] }]]) {
+    numbers = [1]
+    const limiter = createLimiter({ rateLimits: { categories: { request: { default: limits } } }, bounds })
+    const who = apiKey('a')
+    t.equal(limiter.spend(who, 'request', 2).admitted, true)
+    t.equal(limiter.spend(who, 'request', 1).admitted, false)
+    numbers = [1, 2]
+    t.equal(limiter.spend(who, 'request', 1).admitted, true)
+    t.equal(limiter.remaining(who, 'request')[0]!.units, 1)
+    limiter.spend(who, 'request', 1)
+    numbers = Array.from({ length: 100 }, (_, i) => 2 + (i % 2))
+    t.throws(() => limiter.reserve(who, 'request', 1), /^epoch: the source returns another number each time/)
+    numbers = [2, 3]
+    t.equal(limiter.retryDelay(who, 'request', 1), 0)
+    t.equal(limiter.reserve(who, 'request', 1).admitted, true)
+  }
 })
