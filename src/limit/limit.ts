@@ -24,8 +24,9 @@ export interface EpochLimit {
   /** Units admitted in an epoch. A whole number from 1 to 1,000,000,000. No default. */
   readonly count: number
   /**
-   * The number of the epoch now, asked at every spend: a whole number from 0 to 2⁵³ − 1; anything else makes the spend
-   * throw a RangeError. A number that goes back is treated as standing still.
+   * The number of the epoch now, asked at every spend, and more than once: a whole number from 0 to 2⁵³ − 1; anything else
+   * makes the spend throw a RangeError. A number that goes back is treated as standing still. It must not spend, reserve or ask
+   * for what is left in the limiter whose limit this is, which throws an Error.
    */
   readonly epoch: () => number
   /** Milliseconds until the next epoch, or null where that cannot be said. Default: it cannot. */

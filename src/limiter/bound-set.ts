@@ -157,13 +157,13 @@ export function asProblem(error: unknown, path: string): OptionProblem {
   const { needed, available, part } = error
   const option = part === 'kept' ? 'boundsMemoryMib' : 'maxMemoryMib'
   const message =
-    `must fit into rateLimits.${option}: needs ${mib(needed)} MiB, and ${mib(available)} MiB are left; ` +
+    `must fit into rateLimits.${option}: needs ${sizeOf(needed)}, and ${sizeOf(available)} are left; ` +
     'allow more memory, or fewer keys (maxKeys) or units'
   return { path, message }
 }
 
-function mib(bytes: number): string {
-  return (bytes / (1024 * 1024)).toFixed(2)
+function sizeOf(bytes: number): string {
+  return bytes < 10_000 ? `${bytes} bytes` : `${(bytes / (1024 * 1024)).toFixed(2)} MiB`
 }
 
 function isForEverybody({ appliesTo, per }: NamedTarget): boolean {

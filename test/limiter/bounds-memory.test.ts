@@ -94,6 +94,22 @@ t.test('what is kept for bounds is there for them before the first spend and aft
   }
 })
 
+t.test('a bound for everyone takes 320 bytes, and an error about so little speaks of bytes', async (t) => {
+  const limiter = createLimiter({ rateLimits: { maxMemoryMib: 2, boundsMemoryMib: 1 } })
+  limiter.spend(apiKey('a'), 'request', 1)
+  const make = () => limiter.bounds([{ name: 'all', per: 'everyone', limits: perMinute(1) }])
+  const before = limiter.stats().bytes
+  const first = make()
+  t.equal(limiter.stats().bytes - before, 320)
+  let sets = 1
+  t.throws(() => {
+    for (; ; sets++) make()
+  }, /must fit into rateLimits\.boundsMemoryMib: needs 320 bytes, and \d{1,3} bytes are left/)
+  t.equal(sets, Math.floor(mib / 320))
+  first.dispose()
+  make()
+})
+
 t.test('a disposed set is no use, and gives its memory back once', async (t) => {
   const { limiter } = boundsLimiter({})
   const before = limiter.bounds(windows(1000))
