@@ -1,68 +1,73 @@
 import { requestOf, unaryConnect } from './http/bodies.ts'
 import { withFolder } from './http/folder.ts'
-import { loadOn, mustBe, startServer } from './http/server.ts'
-import type { ServerSetup } from './http/server-child.ts'
+import { loadOn, mustBe, startServers } from './http/server.ts'
 import { withChildren } from './processes/child.ts'
 import { interleave } from './processes/interleave.ts'
-import type { Benchmark, Target } from './result.ts'
+import type { Benchmark, Series, Target } from './result.ts'
 import type { Sizes } from './sizes.ts'
-import { meanOf, ratioOfProcesses } from './statistics.ts'
+import { ratioOf } from './statistics.ts'
 
 const limiters = ['none', 'fastify-allowance', '@fastify/rate-limit'] as const
 const BODY_BYTES = 100
 
-const setups: readonly ServerSetup[] = [false, true].flatMap((http2) => limiters.map((limiter) => ({ limiter, http2 })))
+const versions = [false, true]
 
 /** P2: what an RPC costs the server that is admitted. */
 export const p2: Benchmark<Sizes> = {
   id: 'P2',
   title: 'admitted unary RPC: processor time of the server for a request',
-  async run({ sizes: { requests, servers: copies, requestWarmUps, requestRounds }, progress }) {
+  async run({ sizes: { requests, serverProcesses, requestWarmUps, requestRounds }, progress }) {
     progress('starting servers')
+    const processes = versions.flatMap((http2) => Array.from({ length: serverProcesses }, () => http2))
+    const starts = processes.map((http2) => () => startServers(limiters.map((limiter) => ({ limiter, http2 }))))
     const figures = await withFolder((folder) =>
-      withChildren(
-        Array.from({ length: copies }, () => setups.map((setup) => () => startServer(setup))).flat(),
-        async (servers) => {
-          const request = requestOf(unaryConnect, BODY_BYTES, folder)
-          const measures = servers.map((server, i) => async () => {
-            const { http2 } = setups[i % setups.length]!
+      withChildren(starts, async (children) => {
+        const request = requestOf(unaryConnect, BODY_BYTES, folder)
+        const measures = children.flatMap((servers, i) =>
+          limiters.map((_, index) => async () => {
+            const http2 = processes[i]!
             const shape = http2 ? { connections: 2, streams: 8 } : { connections: 16, streams: 1 }
-            const taken = await loadOn(server, { http2, request, requests, ...shape })
+            const taken = await loadOn(servers, index, { http2, request, requests, ...shape })
             mustBe('admitted', taken, requests)
             return taken.cpuUs
-          })
-          // Until everything is compiled, which takes some ten thousand requests.
-          for (let warm = 0; warm < requestWarmUps; warm++) for (const measure of measures) await measure()
-          const taken = await interleave(requestRounds, measures, progress)
-          return setups.map((_, i) => taken.filter((_, copy) => copy % setups.length === i))
-        },
-      ),
+          }),
+        )
+        // Until everything is compiled, which takes some ten thousand requests.
+        for (let warm = 0; warm < requestWarmUps; warm++) for (const measure of measures) await measure()
+        return interleave(requestRounds, measures, progress)
+      }),
     )
-    const series = setups.map((setup, i) => ({
-      name: nameOf(setup),
-      unit: 'µs a request',
-      rounds: meanOf(figures[i]!),
-    }))
+    const series = versions.flatMap((http2) =>
+      limiters.map((limiter, index) => ({
+        name: nameOf(limiter, http2),
+        unit: 'µs a request',
+        rounds: processes.flatMap((each, i) => (each === http2 ? figures[i * limiters.length + index]! : [])),
+      })),
+    )
     return {
       series,
-      targets: ['HTTP/1.1', 'h2c'].flatMap((version) => targets(figures, version)),
+      targets: versions.flatMap((http2) => targets(series, http2)),
       notes: [
-        `Connect's binary format, ${BODY_BYTES} bytes. User and system time of the whole process, garbage collection included. Each figure is the mean of ${copies} processes, since two of the same server differ by more than what is to be shown. Intervals: bootstrap over processes and ${requestRounds} interleaved rounds. Everybody is one client address; @fastify/rate-limit has the options of its README's example, and sends its header fields.`,
+        `Connect's binary format, ${BODY_BYTES} bytes. User and system time of the whole process, garbage collection included. The three servers share a process, since two processes of the same server differ by more than what is to be shown; of such processes there are ${serverProcesses} for each version of HTTP, and of each ${requestRounds} interleaved rounds, over whose ratios the intervals are. Everybody is one client address; @fastify/rate-limit has the options of its README's example, and sends its header fields.`,
       ],
     }
   },
 }
 
-/** @param figures Of each setup, for each of its processes, by round. */
-function targets(figures: readonly (readonly (readonly number[])[])[], version: string): Target[] {
-  const of = (limiter: string) => figures[setups.findIndex((setup) => nameOf(setup) === `${limiter}, ${version}`)]!
-  const [none, ours, peer] = limiters.map(of) as [number[][], number[][], number[][]]
+function targets(series: readonly Series[], http2: boolean): Target[] {
+  const rounds = (limiter: string) => series.find(({ name }) => name === nameOf(limiter, http2))!.rounds
+  const [none, ours, peer] = limiters.map(rounds) as [readonly number[], readonly number[], readonly number[]]
+  const version = versionOf(http2)
   return [
-    { what: `${version}: of the time without the plugin`, ...ratioOfProcesses(ours, none), unit: '×', atMost: 1.03 },
-    { what: `${version}: of the time with @fastify/rate-limit`, ...ratioOfProcesses(ours, peer), unit: '×', atMost: 1 },
+    { what: `${version}: of the time without the plugin`, ...ratioOf(ours, none), unit: '×', atMost: 1.03 },
+    { what: `${version}: of the time with @fastify/rate-limit`, ...ratioOf(ours, peer), unit: '×', atMost: 1 },
   ]
 }
 
-function nameOf({ limiter, http2 }: ServerSetup): string {
-  return `${limiter}, ${http2 ? 'h2c' : 'HTTP/1.1'}`
+function nameOf(limiter: string, http2: boolean): string {
+  return `${limiter}, ${versionOf(http2)}`
+}
+
+function versionOf(http2: boolean): string {
+  return http2 ? 'h2c' : 'HTTP/1.1'
 }

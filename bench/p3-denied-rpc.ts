@@ -2,7 +2,7 @@ import { requestOf, type Spoken, spoken, unaryConnect } from './http/bodies.ts'
 import { ADMITTED_CALLER, CALLER_HEADER, DENIED_CALLER } from './http/callers.ts'
 import { p99UnderFlood } from './http/flood.ts'
 import { withFolder } from './http/folder.ts'
-import { loadOn, mustBe, startServer, type Taken } from './http/server.ts'
+import { loadOn, mustBe, startServers, type Taken } from './http/server.ts'
 import { type Child, withChildren } from './processes/child.ts'
 import { interleave } from './processes/interleave.ts'
 import type { Benchmark, Context, Findings, Series, Target } from './result.ts'
@@ -31,7 +31,9 @@ export const p3: Benchmark<Sizes> = {
   title: 'denied RPC with a binary body of 64 KiB, beside the admitted one',
   run(context) {
     context.progress('starting servers')
-    const starts = versions.map((http2) => () => startServer({ limiter: 'fastify-allowance', http2, byHeader: true }))
+    const starts = versions.map(
+      (http2) => () => startServers([{ limiter: 'fastify-allowance', http2, byHeader: true }]),
+    )
     return withFolder((folder) =>
       withChildren(starts, async (servers) => {
         const throughput = await compareThroughput(servers, folder, context)
@@ -53,7 +55,7 @@ async function compareThroughput(servers: Child[], folder: string, context: Cont
     const headers = { [CALLER_HEADER]: (outcome === 'admitted' ? ADMITTED_CALLER : DENIED_CALLER).name }
     const shape = http2 ? { connections: 2, streams: 4 } : { connections: 8, streams: 1 }
     const server = servers[http2 ? 1 : 0]!
-    const taken = await loadOn(server, { http2, request, headers, requests: largeRequests, ...shape })
+    const taken = await loadOn(server, 0, { http2, request, headers, requests: largeRequests, ...shape })
     mustBe(outcome, taken, largeRequests)
     return taken
   })

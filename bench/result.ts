@@ -11,7 +11,7 @@ export interface Series {
 export interface Target {
   readonly what: string
   readonly value: number
-  /** Where the value lies with 95 % confidence, by bootstrap. */
+  /** Where the value lies with 95 % confidence, by bootstrap over the rounds. */
   readonly interval?: readonly [number, number]
   readonly unit: string
   readonly atLeast?: number

@@ -13,8 +13,8 @@ export interface Sizes {
   readonly curveRounds: number
   /** Requests of one measurement in P2, with a small message. */
   readonly requests: number
-  /** Processes of each server in P2. */
-  readonly servers: number
+  /** Processes of servers in P2, for each version of HTTP. */
+  readonly serverProcesses: number
   /** Measurements before, which do not count. */
   readonly requestWarmUps: number
   readonly requestRounds: number
@@ -44,9 +44,9 @@ export const fullSizes: Sizes = {
   curveVisited: 300_000,
   curveRounds: 5,
   requests: 1000,
-  servers: 4,
-  requestWarmUps: 13,
-  requestRounds: 11,
+  serverProcesses: 2,
+  requestWarmUps: 14,
+  requestRounds: 24,
   largeRequests: 600,
   largeWarmUps: 2,
   largeRounds: 6,
@@ -68,7 +68,7 @@ export const smokeSizes: Sizes = {
   curveVisited: 50,
   curveRounds: 2,
   requests: 20,
-  servers: 1,
+  serverProcesses: 1,
   requestWarmUps: 1,
   requestRounds: 2,
   largeRequests: 10,

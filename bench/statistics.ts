@@ -30,43 +30,21 @@ export function ratiosOf(figures: readonly number[], others: readonly number[]):
   return figures.map((figure, round) => figure / others[round]!)
 }
 
-export interface Ratio {
-  readonly value: number
-  /** Where it lies with 95 % confidence. */
-  readonly interval: readonly [number, number]
-}
-
-/** The median of the rounds' ratios. Interval: bootstrap over the rounds. */
-export function ratioOf(figures: readonly number[], others: readonly number[]): Ratio {
+/** The median of the rounds' ratios, and where it lies with 95 % confidence. */
+export function ratioOf(
+  figures: readonly number[],
+  others: readonly number[],
+): { value: number; interval: readonly [number, number] } {
   const ratios = ratiosOf(figures, others)
-  return { value: medianOf(ratios), interval: bootstrap((draw) => medianOf(draw(ratios))) }
-}
-
-/**
- * The same of two that were measured in several processes each, since processes of the same program differ: of the means of the
- * processes, round by round. Interval: bootstrap over processes and rounds.
- * @param figures For each process, by round.
- */
-export function ratioOfProcesses(
-  figures: readonly (readonly number[])[],
-  others: readonly (readonly number[])[],
-): Ratio {
-  const value = medianOf(ratiosOf(meanOf(figures), meanOf(others)))
-  const interval = bootstrap((draw) => medianOf(draw(ratiosOf(meanOf(draw(figures)), meanOf(draw(others))))))
-  return { value, interval }
-}
-
-/** Of several processes, round by round. */
-export function meanOf(figures: readonly (readonly number[])[]): number[] {
-  return figures[0]!.map((_, round) => figures.reduce((sum, rounds) => sum + rounds[round]!, 0) / figures.length)
+  return { value: medianOf(ratios), interval: bootstrap(ratios) }
 }
 
 const RESAMPLES = 2000
 
-/** @param statistic What is looked for, of what is drawn. */
-function bootstrap(statistic: (draw: <T>(from: readonly T[]) => readonly T[]) => number): readonly [number, number] {
+function bootstrap(figures: readonly number[]): readonly [number, number] {
   const random = randomOf(1)
-  const draw = <T>(from: readonly T[]) => from.map(() => from[Math.floor(random() * from.length)]!)
-  const drawn = Array.from({ length: RESAMPLES }, () => statistic(draw)).sort((a, b) => a - b)
-  return [quantile(drawn, 0.025), quantile(drawn, 0.975)]
+  const medians = Array.from({ length: RESAMPLES }, () =>
+    medianOf(figures.map(() => figures[Math.floor(random() * figures.length)]!)),
+  ).sort((a, b) => a - b)
+  return [quantile(medians, 0.025), quantile(medians, 0.975)]
 }

@@ -3,7 +3,7 @@ import { quantile } from '../statistics.ts'
 import { requestOf, unaryConnect } from './bodies.ts'
 import { CALLER_HEADER } from './callers.ts'
 import { h2load } from './h2load.ts'
-import type { ServerState } from './server-child.ts'
+import { stateOf } from './server.ts'
 
 export interface Flooded {
   readonly http2: boolean
@@ -26,7 +26,7 @@ const BEFORE_MS = 200
 
 /** The 99th percentile, in ms, of the time that the RPCs of another caller take, which are small, few, and all admitted. */
 export async function p99UnderFlood(server: Child, { http2, folder, seconds, flood }: Flooded): Promise<number> {
-  const { port } = await server.ask<ServerState>('state')
+  const { port } = await stateOf(server, 0)
   const flooding =
     flood &&
     h2load({

@@ -1,4 +1,4 @@
-// A server in a process of its own: Fastify and Connect, with the plugin, a peer, or neither.
+// Servers in a process of their own: Fastify and Connect, with the plugin, a peer, or neither.
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
@@ -29,7 +29,15 @@ export interface ServerState {
 
 const many = [minute, hour]
 
-answer(async ({ limiter, http2, byHeader = false }: ServerSetup) => {
+answer(async (setups: readonly ServerSetup[]) => {
+  const servers: (() => ServerState)[] = []
+  for (const setup of setups) servers.push(await start(setup))
+
+  /** What the server of this number says. */
+  return (index: number): ServerState => servers[index]!()
+})
+
+async function start({ limiter, http2, byHeader = false }: ServerSetup): Promise<() => ServerState> {
   let handled = 0
   let denied = 0
   const app = Fastify({ http2 } as FastifyServerOptions) as FastifyInstance
@@ -70,5 +78,5 @@ answer(async ({ limiter, http2, byHeader = false }: ServerSetup) => {
     await app.register(fastifyConnectPlugin, { routes })
   }
   const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
-  return (): ServerState => ({ port, cpuUs: processUs(), handled, denied })
-})
+  return () => ({ port, cpuUs: processUs(), handled, denied })
+}

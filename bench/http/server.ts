@@ -5,8 +5,14 @@ import type { ServerSetup, ServerState } from './server-child.ts'
 
 const program = join(import.meta.dirname, 'server-child.ts')
 
-export function startServer(setup: ServerSetup): Promise<Child> {
-  return Child.start(program, setup)
+/** Starts servers that share a process. */
+export function startServers(setups: readonly ServerSetup[]): Promise<Child> {
+  return Child.start(program, setups)
+}
+
+/** What one of the servers of a process says. */
+export function stateOf(servers: Child, index: number): Promise<ServerState> {
+  return servers.ask(index)
 }
 
 /** What a load took, with what the server says of it. */
@@ -18,11 +24,11 @@ export interface Taken extends LoadResult {
   readonly denied: number
 }
 
-/** Lays a load on a server. */
-export async function loadOn(server: Child, load: Omit<Load, 'port'>): Promise<Taken> {
-  const before = await server.ask<ServerState>('state')
+/** Lays a load on one of the servers of a process. */
+export async function loadOn(servers: Child, index: number, load: Omit<Load, 'port'>): Promise<Taken> {
+  const before = await stateOf(servers, index)
   const result = await h2load({ ...load, port: before.port })
-  const after = await server.ask<ServerState>('state')
+  const after = await stateOf(servers, index)
   return {
     ...result,
     cpuUs: (after.cpuUs - before.cpuUs) / load.requests,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { visitsOf } from '../../bench/random.ts'
 import { isMet } from '../../bench/result.ts'
-import { quantile, ratioOf, ratioOfProcesses, spreadOf } from '../../bench/statistics.ts'
+import { quantile, ratioOf, spreadOf } from '../../bench/statistics.ts'
 
 t.test('median and quartiles lie between the figures, in proportion', async (t) => {
   t.same(spreadOf([4, 1, 3, 2]), { low: 1.75, median: 2.5, high: 3.25 })
@@ -17,16 +17,6 @@ t.test('a ratio is taken round by round, and its interval holds it', async (t) =
   t.equal(value, 1.1)
   t.ok(interval[0] >= 0.9 && interval[0] < 1.1 && interval[1] > 1.1 && interval[1] <= 1.3, `${interval}`)
   t.throws(() => ratioOf([1], [1, 2]), RangeError)
-})
-
-t.test('the interval of a ratio of processes tells how much processes of the same differ', async (t) => {
-  const process = (level: number) => [1, 1.01, 0.99].map((noise) => level * noise)
-  const alike = ratioOfProcesses([process(2), process(2)], [process(1), process(1)])
-  t.equal(alike.value, 2)
-  t.ok(alike.interval[0] > 1.95 && alike.interval[1] < 2.05, `${alike.interval}`)
-  const apart = ratioOfProcesses([process(1.5), process(2.5)], [process(1), process(1)])
-  t.equal(apart.value, 2)
-  t.ok(apart.interval[0] < 1.6 && apart.interval[1] > 2.4, `${apart.interval}`)
 })
 
 t.test('visits are of all callers, in random order that is the same again', async (t) => {
