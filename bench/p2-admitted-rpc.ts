@@ -18,14 +18,15 @@ export const p2: Benchmark<Sizes> = {
   title: 'admitted unary RPC: processor time of the server for a request',
   async run({ sizes: { requests, serverProcesses, requestWarmUps, requestRounds }, progress }) {
     progress('starting servers')
-    const processes = versions.flatMap((http2) => Array.from({ length: serverProcesses }, () => http2))
-    const starts = processes.map((http2) => () => startServers(limiters.map((limiter) => ({ limiter, http2 }))))
+    const processes = versions.flatMap((http2) =>
+      Array.from({ length: serverProcesses }, (_, i) => rotated(limiters, i).map((limiter) => ({ limiter, http2 }))),
+    )
+    const starts = processes.map((setups) => () => startServers(setups))
     const figures = await withFolder((folder) =>
       withChildren(starts, async (children) => {
         const request = requestOf(unaryConnect, BODY_BYTES, folder)
         const measures = children.flatMap((servers, i) =>
-          limiters.map((_, index) => async () => {
-            const http2 = processes[i]!
+          processes[i]!.map(({ http2 }, index) => async () => {
             const shape = http2 ? { connections: 2, streams: 8 } : { connections: 16, streams: 1 }
             const taken = await loadOn(servers, index, { http2, request, requests, ...shape })
             mustBe('admitted', taken, requests)
@@ -38,20 +39,26 @@ export const p2: Benchmark<Sizes> = {
       }),
     )
     const series = versions.flatMap((http2) =>
-      limiters.map((limiter, index) => ({
+      limiters.map((limiter) => ({
         name: nameOf(limiter, http2),
         unit: 'µs a request',
-        rounds: processes.flatMap((each, i) => (each === http2 ? figures[i * limiters.length + index]! : [])),
+        rounds: processes
+          .flat()
+          .flatMap((one, i) => (one.limiter === limiter && one.http2 === http2 ? figures[i]! : [])),
       })),
     )
     return {
       series,
       targets: versions.flatMap((http2) => targets(series, http2)),
       notes: [
-        `Connect's binary format, ${BODY_BYTES} bytes. User and system time of the whole process, garbage collection included. The three servers share a process, since two processes of the same server differ by more than what is to be shown; of such processes there are ${serverProcesses} for each version of HTTP, and of each ${requestRounds} interleaved rounds, over whose ratios the intervals are. Everybody is one client address; @fastify/rate-limit has the options of its README's example, and sends its header fields.`,
+        `Connect's binary format, ${BODY_BYTES} bytes. User and system time of the whole process, garbage collection included. The three servers share a process, since two processes of the same server differ by more than what is to be shown, as do the first and the last server of a process: so there are ${serverProcesses} such processes for each version of HTTP, with another server first in each, and ${requestRounds} interleaved rounds of each; over all of them the ratios are taken. Everybody is one client address; @fastify/rate-limit has the options of its README's example, and sends its header fields.`,
       ],
     }
   },
+}
+
+function rotated<T>(list: readonly T[], by: number): T[] {
+  return list.map((_, i) => list[(i + by) % list.length]!)
 }
 
 function targets(series: readonly Series[], http2: boolean): Target[] {
