@@ -148,7 +148,7 @@ export class Table {
    *
    * What this is for is to be short: the next spend begins to load what it needs while the processor waits for this slot,
    * as long as few instructions lie between them.
-   * @param prices As of `PriceList`.
+   * @param prices As of `PriceList`: three numbers for the first limit, and three for the second, which are 0 if there is none.
    */
   chargeInOneGo(slot: number, prices: Float64Array, now: Readonly<Instant>): boolean {
     const words = this.#words
