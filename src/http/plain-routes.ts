@@ -121,8 +121,8 @@ export class PlainRoutes {
 
   /** Whether there are bounds, and none that is about everybody. */
   #isPartial(categories: readonly number[], bounds: readonly BoundSet[]): boolean {
-    if (!categories.some((id) => this.#limiter.accounts.boundSomebody(id, bounds))) return false
-    return !categories.some((id) => this.#limiter.accounts.boundEverybody(id, bounds))
+    if (!categories.some((id) => this.#limiter.accounts.isAnybodyBounded(id, bounds))) return false
+    return !categories.some((id) => this.#limiter.accounts.isEverybodyBounded(id, bounds))
   }
 }
 

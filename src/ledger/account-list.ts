@@ -3,13 +3,11 @@ import { emptyFingerprint, type FingerprintBuffer } from './fingerprint.ts'
 import type { Meter } from './meter.ts'
 import { TableMeter } from './table-meter.ts'
 
-/** Accounts that are written into the object itself. */
-const INLINE = 3
 const NONE = { meter: undefined, print: emptyFingerprint() }
 
 /**
- * The accounts that a spend concerns, as many as there mostly are in one object: for somebody who has not spent for a while,
- * each object more is a wait for memory, and each of them would lie elsewhere.
+ * The accounts that a spend concerns. The first three, which mostly are all, are also written into the object itself: for somebody
+ * who has not spent for a while, each further object is a wait for memory.
  */
 export class AccountList {
   readonly length: number
@@ -30,9 +28,8 @@ export class AccountList {
   readonly #b2: number
   readonly #c2: number
   readonly #d2: number
-  readonly #further: readonly Account[]
-  readonly #bounds: readonly string[]
-  #all: readonly Account[] | undefined
+  /** One by one. */
+  readonly all: readonly Account[]
 
   constructor(accounts: readonly Account[]) {
     this.length = accounts.length
@@ -53,17 +50,14 @@ export class AccountList {
     this.#b2 = third.print.b
     this.#c2 = third.print.c
     this.#d2 = third.print.d
-    this.#further = accounts.slice(INLINE)
-    this.#bounds = accounts.map(({ bound }) => bound)
-    // Otherwise they are mostly not needed.
-    if (!this.isInTables) this.#all = accounts
+    this.all = accounts
   }
 
   /** The meter of account number `i`. */
   meter(i: number): Meter {
     if (i === 0) return this.#meter0!
     if (i === 1) return this.#meter1!
-    return i === 2 ? this.#meter2! : this.#further[i - INLINE]!.meter
+    return i === 2 ? this.#meter2! : this.all[i]!.meter
   }
 
   /** Writes the fingerprint of account number `i` into `print`. */
@@ -88,17 +82,7 @@ export class AccountList {
         print.d = this.#d2
         break
       default:
-        Object.assign(print, this.#further[i - INLINE]!.print)
+        Object.assign(print, this.all[i]!.print)
     }
-  }
-
-  /** One by one, in objects of their own: the same each time. */
-  all(): readonly Account[] {
-    this.#all ??= this.#bounds.map((bound, i) => {
-      const print = emptyFingerprint()
-      this.printInto(print, i)
-      return { bound, meter: this.meter(i), print }
-    })
-    return this.#all
   }
 }

@@ -156,7 +156,7 @@ export class MemoryLedger {
     const now = this.#now()
     if (!(accounts instanceof AccountList)) return spendOneByOne(accounts, cost, now)
     if (accounts.isInTables && this.#spendAtOnce(accounts, cost, now)) return undefined
-    return spendOneByOne(accounts.all(), cost, now)
+    return spendOneByOne(accounts.all, cost, now)
   }
 
   /** The same for one account, of which no list is made. The fingerprint may be overwritten by whatever the limits ask. */
@@ -178,8 +178,8 @@ export class MemoryLedger {
    * @param heldAsSpent Whether delays take what is held for spent now: where it is held for a moment only.
    */
   hold(accounts: readonly Account[], units: number, heldAsSpent: boolean): HeldSpend | BoundExceeded[] {
-    const now = this.#now()
     if (units === 0) return { accounts: [], places: [], units }
+    const now = this.#now()
     const exceeded = exceededBy(accounts, units, now, heldAsSpent)
     if (exceeded !== undefined) return exceeded
     return { accounts, places: accounts.map(({ meter, print }) => meter.hold(print, units, now)), units }

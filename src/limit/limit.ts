@@ -25,8 +25,8 @@ export interface EpochLimit {
   readonly count: number
   /**
    * The number of the epoch now, asked at every spend, and more than once: a whole number from 0 to 2⁵³ − 1; anything else
-   * makes the spend throw a RangeError. A number that goes back is treated as standing still. It must not spend, reserve or ask
-   * for what is left in the limiter whose limit this is, which throws an Error.
+   * makes the spend throw a RangeError. A number that goes back is treated as standing still. It must not use the limiter
+   * whose limit this is: to spend, reserve or ask for what is left throws an Error.
    */
   readonly epoch: () => number
   /** Milliseconds until the next epoch, or null where that cannot be said. Default: it cannot. */

@@ -21,25 +21,25 @@ export class AccountFinder {
     return this.#bounds.isAbout(category)
   }
 
-  /** Off every route, found once for a caller and category: the caller's own accounts first. */
+  /** The accounts off every route, found once for a caller and category: the caller's own accounts first. */
   listOf(caller: ResolvedCaller, category: number): AccountList {
     return keptAccounts(caller, category) ?? this.#find(caller, category)
   }
 
-  /** On a route. */
+  /** The accounts on a route. */
   of(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): readonly Account[] {
     const { origin, who } = resolutionOf(caller)
-    const own = this.listOf(caller, category).all()
+    const own = this.listOf(caller, category).all
     if (ofRoute.length === 0) return own
     return [...own, ...ofRoute.flatMap((bounds) => bounds.accounts(category, 'all', origin, who))]
   }
 
-  /** Those of them that need no identity. */
+  /** The accounts on a route that need no identity. */
   beforeIdentity(origin: Origin, category: number, ofRoute: readonly BoundSet[]): Account[] {
     return this.#sets(ofRoute).flatMap((bounds) => bounds.accounts(category, 'before identity', origin, undefined))
   }
 
-  /** The others. */
+  /** The accounts on a route that need one. */
   afterIdentity(caller: ResolvedCaller, category: number, ofRoute: readonly BoundSet[]): Account[] {
     const { origin, who } = resolutionOf(caller)
     const rest = (bounds: BoundSet) => bounds.accounts(category, 'after identity', origin, who)
@@ -47,19 +47,19 @@ export class AccountFinder {
   }
 
   /** Whether a spend needs an identity. */
-  needIdentity(category: number, ofRoute: readonly BoundSet[]): boolean {
+  needsIdentity(category: number, ofRoute: readonly BoundSet[]): boolean {
     return (
       this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.needsIdentity(category))
     )
   }
 
   /** Whether anybody's spends are bounded. */
-  boundSomebody(category: number, ofRoute: readonly BoundSet[]): boolean {
+  isAnybodyBounded(category: number, ofRoute: readonly BoundSet[]): boolean {
     return this.#callerMeters.hasLimits(category) || this.#sets(ofRoute).some((bounds) => bounds.isAbout(category))
   }
 
   /** Whether everybody's are. */
-  boundEverybody(category: number, ofRoute: readonly BoundSet[]): boolean {
+  isEverybodyBounded(category: number, ofRoute: readonly BoundSet[]): boolean {
     return (
       this.#callerMeters.limitEverybody(category) ||
       this.#sets(ofRoute).some((bounds) => bounds.boundsEverybody(category))

@@ -295,7 +295,7 @@ export class Limiter {
   }
 
   #accountsOf(caller: Caller, category: number): readonly Account[] {
-    return this.accounts.listOf(this.resolve(caller), category).all()
+    return this.accounts.listOf(this.resolve(caller), category).all
   }
 
   #spendUnresolved(caller: Caller, category: number, cost: number): Denial | undefined {

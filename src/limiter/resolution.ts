@@ -1,5 +1,4 @@
 import type { Caller } from '../caller/caller.ts'
-import type { AccountList } from '../ledger/account-list.ts'
 import type { Attributes, Identified, Origin } from '../policy/bound-key.ts'
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({})
@@ -9,8 +8,6 @@ const NOWHERE: Origin = Object.freeze({})
 export class Resolution {
   readonly who: Identified
   readonly origin: Origin
-  /** The accounts that spends concern, by category, but for those of the category that was asked for last. */
-  others: Map<number, AccountList> | undefined
 
   constructor(caller: Caller, attributes = NO_ATTRIBUTES, origin = NOWHERE) {
     this.who = { caller, attributes }

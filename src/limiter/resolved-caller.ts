@@ -23,9 +23,10 @@ class Resolved {
   readonly #limiter: object
   /** Made when it is first needed: most spends are in the caller's own limits only. */
   #resolution: Resolution | undefined
-  /** The accounts that were asked for last, which are mostly asked for again, and their category. */
+  /** The accounts that were found last, which mostly are the only ones, and their category; and those found before. */
   #accounts: AccountList | undefined
   #category = -1
+  #others: Map<number, AccountList> | undefined
 
   constructor(
     caller: Caller,
@@ -72,15 +73,14 @@ class Resolved {
 
   /** The accounts that a spend of a category concerns; undefined, if they were not kept. */
   static keptAccounts(caller: ResolvedCaller, category: number): AccountList | undefined {
-    return caller.#category === category ? caller.#accounts : caller.#resolution?.others?.get(category)
+    return caller.#category === category ? caller.#accounts : caller.#others?.get(category)
   }
 
   /** Keeps the accounts of a category. */
   static keepAccounts(caller: ResolvedCaller, category: number, accounts: AccountList): void {
     if (caller.#accounts !== undefined) {
-      const resolution = resolutionOf(caller)
-      resolution.others ??= new Map()
-      resolution.others.set(caller.#category, caller.#accounts)
+      caller.#others ??= new Map()
+      caller.#others.set(caller.#category, caller.#accounts)
     }
     caller.#accounts = accounts
     caller.#category = category

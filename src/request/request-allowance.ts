@@ -87,7 +87,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
 
   /** The same where there are no bounds but the caller's limits: nothing is to be reserved before it is known who it is. */
   #chargeCaller(charge: FirstCharge, needsCaller: boolean): Denial | undefined | Promise<Denial | undefined> {
-    if (!needsCaller && !this.#services.limiter.accounts.needIdentity(charge.category, [])) return undefined
+    if (!needsCaller && !this.#services.limiter.accounts.needsIdentity(charge.category, [])) return undefined
     const found = this.#caller.find()
     if (found instanceof Promise) return found.then((known) => this.#chargeFound(known, charge))
     return this.#chargeFound(found, charge)
@@ -126,7 +126,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     }
     const denial = orRelease(() => this.#reserveEarly(charges, made, ofRoute))
     if (denial !== undefined) return denial
-    if (!needsCaller && !charges.some(({ category }) => limiter.accounts.needIdentity(category, ofRoute)))
+    if (!needsCaller && !charges.some(({ category }) => limiter.accounts.needsIdentity(category, ofRoute)))
       return commit()
 
     const rejected = (error: unknown): never => {
@@ -313,7 +313,7 @@ export class RequestAllowance implements Omit<Allowance, 'identify' | 'openStrea
     const { limiter } = this.#services
     const ofRoute = this.#routeBounds()
     const accounts =
-      this.caller === undefined && !limiter.accounts.needIdentity(category, ofRoute)
+      this.caller === undefined && !limiter.accounts.needsIdentity(category, ofRoute)
         ? limiter.accounts.beforeIdentity(this.#caller.origin, category, ofRoute)
         : limiter.accounts.of(await this.identify(), category, ofRoute)
     this.#chargedAccounts.set(category, accounts)

@@ -84,7 +84,7 @@ t.test('a list of accounts is what it was made of, one by one', async (t) => {
       const list = new AccountList(accounts)
       t.equal(list.length, length)
       t.equal(list.isInTables, length === 0 || kind === 'earned_back')
-      t.same(list.all(), accounts)
+      t.same(list.all, accounts)
     }
   }
 })

@@ -174,6 +174,27 @@ t.test('an epoch that uses the limiter it is asked by is an error that says so, 
   t.same(left(caller), ['caller 3', 'all 7', 'epoch 7'])
 })
 
+t.test('so is a nextEpochInMs that does, where it is asked', async (t) => {
+  const limiter = createLimiter({
+    rateLimits: {
+      categories: {
+        request: {
+          default: [
+            { kind: 'epoch', count: 1, epoch: () => 1, nextEpochInMs: () => limiter.remaining(who, 'publish').length },
+          ],
+        },
+      },
+    },
+  })
+  const who = apiKey('a')
+  t.equal(limiter.spend(who, 'request', 1).admitted, true)
+  for (const use of ['spend', 'retryDelay', 'reserve'] as const) {
+    t.throws(() => limiter[use](who, 'request', 1), /must not use the limiter/, use)
+  }
+  t.throws(() => limiter.remaining(who, 'request'), /must not use the limiter/)
+  t.equal(limiter.remaining(who, 'publish')[0]!.units > 0, true, 'and is no more than that')
+})
+
 t.test('a spend for which an epoch begins while it is weighed is decided by the one that has begun', async (t) => {
   let numbers = [1]
   const epoch = () => (numbers.length > 1 ? numbers.shift()! : numbers[0]!)
