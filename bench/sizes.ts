@@ -45,7 +45,7 @@ export const fullSizes: Sizes = {
   curveRounds: 5,
   requests: 1000,
   serverProcesses: 3,
-  requestWarmUps: 14,
+  requestWarmUps: 12,
   requestRounds: 16,
   largeRequests: 1200,
   largeWarmUps: 1,
