@@ -64,7 +64,9 @@ export class TableMeter implements Meter {
       const slot = table.atHome(print, this.#salt)
       if (slot !== -1 && table.chargeInOneGo(slot, prices, now)) return true
     }
-    return this.#spendAnywhere(table, print, units, now)
+    if (!this.weigh(print, units, now)) return false
+    this.record(print, units, now)
+    return true
   }
 
   /** Whether `spendAtOnce` can be tried for a key. */
@@ -124,15 +126,6 @@ export class TableMeter implements Meter {
       const units = Math.max(0, remainingUnits(limit, debtNs(earnedBack, now)) - held)
       return { limit, units, fullInMs: msUntil(earnedBack, now) }
     })
-  }
-
-  #spendAnywhere(table: Table, print: Fingerprint, units: number, now: Readonly<Instant>): boolean {
-    this.#slot = table.find(print, this.#salt)
-    this.#heldUnits = this.#held.of(table, print)
-    if (!this.#fitsNow(table, units, now)) return false
-    const slot = this.#slot === -1 ? table.claim(print, this.#salt, now) : this.#slot
-    table.charge(slot, this.limits.length, this.#prices.of(units), now)
-    return true
   }
 
   /** Whether units of the key just found fit under all limits. */

@@ -59,32 +59,31 @@ export class Table {
 
   /** The slot of the fingerprint `print` XOR `salt`, or -1. */
   find(print: Fingerprint, salt: Fingerprint): number {
-    const words = this.#words
-    const a = print.a ^ salt.a
-    const b = print.b ^ salt.b
-    const c = print.c ^ salt.c
-    const d = print.d ^ salt.d
-    const group = this.#groupOf(a)
-    const home = slotOf(group, homeOf(b))
-    if (isOf(words, home, a, b, c, d)) return home
+    const home = this.atHome(print, salt)
+    if (home !== -1) return home
+    const group = this.#groupOf(print.a ^ salt.a)
     for (let i = 0; i < SLOTS_PER_GROUP; i++) {
       const slot = slotOf(group, i)
-      if (isOf(words, slot, a, b, c, d)) return slot
+      if (this.isAt(slot, print, salt)) return slot
     }
     return -1
   }
 
   /** The slot where the fingerprint `print` XOR `salt` is at home, or -1 where it is not there. */
   atHome(print: Fingerprint, salt: Fingerprint): number {
-    const a = print.a ^ salt.a
-    const b = print.b ^ salt.b
-    const slot = slotOf(this.#groupOf(a), homeOf(b))
-    return isOf(this.#words, slot, a, b, print.c ^ salt.c, print.d ^ salt.d) ? slot : -1
+    const slot = slotOf(this.#groupOf(print.a ^ salt.a), homeOf(print.b ^ salt.b))
+    return this.isAt(slot, print, salt) ? slot : -1
   }
 
-  /** Whether a slot that was the fingerprint's still is. */
+  /** Whether a slot is that of the fingerprint `print` XOR `salt`. */
   isAt(slot: number, print: Fingerprint, salt: Fingerprint): boolean {
-    return isOf(this.#words, slot, print.a ^ salt.a, print.b ^ salt.b, print.c ^ salt.c, print.d ^ salt.d)
+    const words = this.#words
+    return (
+      words[slot] === (print.a ^ salt.a) &&
+      words[slot + 1] === (print.b ^ salt.b) &&
+      words[slot + 2] === (print.c ^ salt.c) &&
+      words[slot + 3] === (print.d ^ salt.d)
+    )
   }
 
   /**
@@ -202,7 +201,7 @@ export class Table {
     for (let i = 0; i < limits; i++) {
       const at = placeOf(slot, i)
       const low = words[at + 1]!
-      const debtNs = (secondsOf(words[at]!, low) - nowSeconds) * NANOS_PER_SECOND + ((low & NANOS_MASK) - nowNanos)
+      const debtNs = (secondsOf(words[at]!, low) - nowSeconds) * SECOND + ((low & NANOS_MASK) - nowNanos)
       if (debtNs > prices[PRICE_NUMBERS * i]!) return false
     }
     return true
@@ -224,8 +223,8 @@ export class Table {
       }
       seconds += prices[PRICE_NUMBERS * i + 1]!
       nanos += prices[PRICE_NUMBERS * i + 2]!
-      if (nanos >= NANOS_PER_SECOND) {
-        nanos -= NANOS_PER_SECOND
+      if (nanos >= SECOND) {
+        nanos -= SECOND
         seconds += 1
       }
       if (seconds > LATEST_INSTANT.seconds) {
@@ -272,11 +271,6 @@ export class Table {
   #groupOf(a: number): number {
     return Math.floor(((a >>> 0) * this.#groups) / 2 ** 32) * GROUP_WORDS
   }
-}
-
-/** Whether a slot is that of this fingerprint. */
-function isOf(words: Int32Array, slot: number, a: number, b: number, c: number, d: number): boolean {
-  return words[slot] === a && words[slot + 1] === b && words[slot + 2] === c && words[slot + 3] === d
 }
 
 /** In which slot of its group a fingerprint whose second word is `b` is at home. */
