@@ -1,6 +1,7 @@
 import { requestOf, unaryConnect } from './http/bodies.ts'
 import { withFolder } from './http/folder.ts'
 import { loadOn, mustBe, startServers } from './http/server.ts'
+import { versionOf, versions } from './http/versions.ts'
 import { withChildren } from './processes/child.ts'
 import { interleave } from './processes/interleave.ts'
 import type { Benchmark, Series, Target } from './result.ts'
@@ -9,8 +10,6 @@ import { ratioOf } from './statistics.ts'
 
 const limiters = ['none', 'fastify-allowance', '@fastify/rate-limit'] as const
 const BODY_BYTES = 100
-
-const versions = [false, true]
 
 /** P2: what an RPC costs the server that is admitted. */
 export const p2: Benchmark<Sizes> = {
@@ -73,8 +72,4 @@ function targets(series: readonly Series[], http2: boolean): Target[] {
 
 function nameOf(limiter: string, http2: boolean): string {
   return `${limiter}, ${versionOf(http2)}`
-}
-
-function versionOf(http2: boolean): string {
-  return http2 ? 'h2c' : 'HTTP/1.1'
 }

@@ -3,6 +3,7 @@ import { ADMITTED_CALLER, CALLER_HEADER, DENIED_CALLER } from './http/callers.ts
 import { p99UnderFlood } from './http/flood.ts'
 import { withFolder } from './http/folder.ts'
 import { loadOn, mustBe, startServers, type Taken } from './http/server.ts'
+import { versionOf, versions } from './http/versions.ts'
 import { type Child, withChildren } from './processes/child.ts'
 import { interleave } from './processes/interleave.ts'
 import type { Benchmark, Context, Findings, Series, Target } from './result.ts'
@@ -10,7 +11,6 @@ import type { Sizes } from './sizes.ts'
 import { medianOf, ratioOf } from './statistics.ts'
 
 export const BODY_BYTES = 64 * 1024
-const versions = [false, true]
 const outcomes = ['admitted', 'denied'] as const
 
 interface Case {
@@ -136,8 +136,4 @@ async function compareLatency(
 
 function nameOf({ as, http2, outcome }: Case): string {
   return `${as.name}, ${versionOf(http2)}, ${outcome}`
-}
-
-function versionOf(http2: boolean): string {
-  return http2 ? 'h2c' : 'HTTP/1.1'
 }
